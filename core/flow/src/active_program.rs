@@ -102,7 +102,7 @@ mod tests {
         let child = json!({"vars": {"_shown": [option("c")]}, "awaiting": {"options": [option("b")]}, "stack": []});
         let state = json!({"awaiting": {"kind": "button", "options": [option("a"), option("b")]}, "stack": [{"node": "run"}],
             "vars": {"_child": {"run": child, "other": {"awaiting": {"options": [option("d")]}}}}});
-        let ids: Vec<&str> = list_offered_options(&state).filter_map(|it| it.get("id")?.as_str()).collect();
+        let ids: Vec<&str> = list_offered_options(&state).filter_map(|choice| choice.get("id")?.as_str()).collect();
         assert_eq!(ids, ["a", "b", "b", "c"]);
         assert_eq!(list_offered_options(&json!({"awaiting": null})).count(), 0);
     }

@@ -20,7 +20,8 @@ impl SessionView<'_, '_> {
 
     /// Reads which option a text names, and how.
     fn read_option(&self, text: &str, options: &[Value]) -> Option<(usize, ChosenBy)> {
-        let labels: Vec<Vec<&str>> = options.iter().map(|it| it.get("label").and_then(Value::as_str).into_iter().collect()).collect();
+        let labels: Vec<Vec<&str>> =
+            options.iter().map(|option| option.get("label").and_then(Value::as_str).into_iter().collect()).collect();
         read_choice(text, &labels, &self.state.locale)
     }
 
@@ -31,9 +32,9 @@ impl SessionView<'_, '_> {
         }
         let FlowEvent::Button { button_id, value, label, .. } = &self.event else { return None };
         // Cards rendered from a list share button ids; value and label tell them apart.
-        let named = || options.iter().filter(|it| it.get("id").and_then(Value::as_str) == Some(button_id));
-        let of_value = || named().find(|it| value.is_some() && it.get("value") == value.as_ref());
-        let of_label = || named().find(|it| label.is_some() && it.get("label").and_then(Value::as_str) == label.as_deref());
+        let named = || options.iter().filter(|option| option.get("id").and_then(Value::as_str) == Some(button_id));
+        let of_value = || named().find(|option| value.is_some() && option.get("value") == value.as_ref());
+        let of_label = || named().find(|option| label.is_some() && option.get("label").and_then(Value::as_str) == label.as_deref());
         of_value().or_else(of_label).or_else(|| named().next()).cloned()
     }
 }

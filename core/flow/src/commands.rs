@@ -19,7 +19,7 @@ impl SessionView<'_, '_> {
         let said = LazyCell::new(|| Phrase::new(text, &self.flow.document.default_locale));
         let own = rules.commands.iter().find(|rule| {
             let phrases = rule.phrases_of(&self.state.locale);
-            phrases.into_iter().any(|it| Phrase::new(it, &self.flow.document.default_locale) == *said)
+            phrases.into_iter().any(|phrase| Phrase::new(phrase, &self.flow.document.default_locale) == *said)
         });
         let command = own.map(|it| it.command).or_else(|| read_command(text, &self.state.locale))?;
         rules.is_enabled(command).then_some(command)

@@ -61,7 +61,7 @@ impl<'c> Turn<'c> {
             let at = order.iter().position(|it| *it == slot.place);
             first = at.filter(|at| first.is_none_or(|first| *at < first)).or(first);
         }
-        let Some(node) = first.and_then(|it| order.get(it)).and_then(|it| self.view().node_at(it)) else { return Corrected::Refused };
+        let Some(node) = first.and_then(|it| order.get(it)).and_then(|place| self.view().node_at(place)) else { return Corrected::Refused };
         self.state.move_to(&node.id);
         self.is_rewalking = true;
         // What else was said is for the slots that are still open.

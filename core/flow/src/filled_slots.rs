@@ -13,7 +13,7 @@ impl<'c> SessionView<'_, 'c> {
     /// Whether the value of a slot was taken back.
     pub(super) fn is_emptied(&self, variable: &VariablePath) -> bool {
         let name = variable.to_string();
-        self.state.filled_slots.iter().any(|it| it.is_emptied && it.variable == name)
+        self.state.filled_slots.iter().any(|slot| slot.is_emptied && slot.variable == name)
     }
 
     /// Whether another request has left a value in the variable of a slot that does not keep it.
@@ -24,13 +24,14 @@ impl<'c> SessionView<'_, 'c> {
     /// Whether another request has filled a variable.
     pub(super) fn is_of_other_request(&self, variable: &VariablePath) -> bool {
         let (request, name) = (self.state.current_request(), variable.to_string());
-        !self.is_local(variable) && self.state.filled_slots.iter().any(|it| it.variable == name && ![0, request].contains(&it.request))
+        !self.is_local(variable)
+            && self.state.filled_slots.iter().any(|slot| slot.variable == name && ![0, request].contains(&slot.request))
     }
 
     /// Whether the current request has filled a variable, or it is local to the current frame.
     pub(super) fn is_of_this_request(&self, variable: &VariablePath) -> bool {
         let (request, name) = (self.state.current_request(), variable.to_string());
-        self.is_local(variable) || self.state.filled_slots.iter().any(|it| it.variable == name && it.request == request)
+        self.is_local(variable) || self.state.filled_slots.iter().any(|slot| slot.variable == name && slot.request == request)
     }
 
     /// The slots of the current graph that the current request has filled, in this order.
@@ -40,7 +41,7 @@ impl<'c> SessionView<'_, 'c> {
         self.state
             .filled_slots
             .iter()
-            .filter(|it| it.request == request && !it.is_emptied && it.place.starts_with(&graph))
+            .filter(|slot| slot.request == request && !slot.is_emptied && slot.place.starts_with(&graph))
             .cloned()
             .collect()
     }

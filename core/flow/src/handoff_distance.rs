@@ -23,7 +23,7 @@ fn fewest_questions<'f>(flow: &'f Flow, graph: &str, callers: &mut Vec<&'f str>)
     let mut visited: Vec<&str> = Vec::new();
     let mut fewest: Option<usize> = None;
     while let Some((questions, id)) = open.pop_front() {
-        let Some(node) = definition.nodes.iter().find(|it| it.id == id && !visited.contains(&it.id.as_str())) else { continue };
+        let Some(node) = definition.nodes.iter().find(|node| node.id == id && !visited.contains(&node.id.as_str())) else { continue };
         visited.push(id);
         let more = questions_to_handoff(flow, node, callers);
         fewest = more.map(|it| questions + it).into_iter().chain(fewest).min();

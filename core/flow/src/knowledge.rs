@@ -118,7 +118,7 @@ impl<'c> Turn<'c> {
                 QueryPart::Summary => self.summarize_conversation().await,
             });
         }
-        parts.retain(|it| !it.trim().is_empty());
+        parts.retain(|part| !part.trim().is_empty());
         let query: String = parts.join("\n").chars().take(MAX_QUERY_CHARS).collect();
         self.redact_outgoing(query)
     }
@@ -132,7 +132,7 @@ impl<'c> Turn<'c> {
         let system = "Summarize in one or two sentences what the user of this conversation wants to know. Write nothing else.";
         let request = self.new_model_request("summary", system, lines.join("\n"));
         let reply = if self.record.effects_left() == 0 { None } else { self.ask_model(request, 1).await.ok() };
-        let summary = reply.map(|it| it.text.trim().to_owned()).filter(|it| !it.is_empty()).unwrap_or_else(|| {
+        let summary = reply.map(|reply| reply.text.trim().to_owned()).filter(|it| !it.is_empty()).unwrap_or_else(|| {
             let texts: Vec<&str> = self.state.history.iter().filter(|it| it.role == "user").map(|it| it.text.as_str()).collect();
             texts.get(texts.len().saturating_sub(MESSAGES_FOR_SUMMARY)..).unwrap_or_default().join("\n")
         });
@@ -269,7 +269,7 @@ fn passages_in_order(ranked: &[Fused], mut passages: Vec<Passage>, most: u32) ->
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut ordered = Vec::new();
     for hit in ranked.iter().take(most) {
-        if let Some(at) = passages.iter().position(|it| it.chunk == hit.chunk && !it.text.trim().is_empty()) {
+        if let Some(at) = passages.iter().position(|passage| passage.chunk == hit.chunk && !passage.text.trim().is_empty()) {
             let passage = passages.swap_remove(at);
             let cut = |text: String| text.chars().take(MAX_PASSAGE_CHARS).collect();
             ordered.push((Passage { title: cut(passage.title), text: cut(passage.text), ..passage }, hit.rrf));

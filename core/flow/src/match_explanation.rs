@@ -93,7 +93,7 @@ impl<'c> Turn<'c> {
         let Some(mut explanation) = search.explanation.clone().filter(|_| source != "welcome") else { return };
         let input = Phrase::new(&self.event.input_text(), &self.flow.document.default_locale);
         let phrase = more.get("matched_phrase").and_then(Value::as_str);
-        let is_exact = phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens());
+        let is_exact = phrase.is_some_and(|phrase| Phrase::new(phrase, &self.flow.document.default_locale).tokens() == input.tokens());
         let stage = match (source, intent) {
             ("phrase" | "phrase_verified", _) if is_exact => "exact",
             ("phrase" | "phrase_verified", _) => "substring",

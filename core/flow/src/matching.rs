@@ -80,7 +80,7 @@ impl<'c> Turn<'c> {
             LexicalResult::Unsure(_) | LexicalResult::Nothing => {}
             LexicalResult::Close(intents, confidence) => close = Some((intents, confidence)),
         }
-        if let Some(command) = self.view().read_command().filter(|it| self.view().is_command_meant(*it)) {
+        if let Some(command) = self.view().read_command().filter(|command| self.view().is_command_meant(*command)) {
             return ResolvedMessage::Command(command);
         }
         if let Some(hit) = self.match_by_model(&input, &mut search).await {
@@ -162,7 +162,7 @@ impl<'c> Turn<'c> {
         let place = format!("small_talk/{}", definition.id);
         // 64 bits, because `usize` has 32 in a browser and must select the same response there.
         let count = u64::try_from(definition.responses.len()).unwrap_or(0);
-        let at = self.seeded_random(&place).checked_rem(count).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
+        let at = self.seeded_random(&place).checked_rem(count).and_then(|index| usize::try_from(index).ok()).unwrap_or(0);
         if let Some(text) = definition.responses.get(at) {
             let text = self.render_localized(text, Selection::SeededRandom, &place);
             self.send_text(&text);
@@ -190,7 +190,7 @@ impl<'c> Turn<'c> {
     fn publish_match(&mut self, hit: &IntentMatch<'c>, search: &IntentSearch<'_>) {
         let mut slots = hit.slots.as_object().cloned().unwrap_or_default();
         self.view().redact_slot_hints(hit.intent, &mut slots);
-        let phrase = hit.phrase.map(|it| ("matched_phrase".to_owned(), json!(it)));
+        let phrase = hit.phrase.map(|phrase| ("matched_phrase".to_owned(), json!(phrase)));
         let more = [("slots".to_owned(), Value::Object(slots))].into_iter().chain(phrase).collect();
         self.publish_match_record(search, Some(&hit.intent.id), hit.source, hit.confidence, more);
     }

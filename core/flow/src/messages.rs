@@ -48,7 +48,7 @@ impl Turn<'_> {
             let is_spoken = find_engine_texts(&self.state.locale).is_some();
             of(&self.state.locale).or_else(|| if is_spoken { None } else { of(&flow.document.default_locale) })
         });
-        let worded = own.map(|it| self.render_text(it)).filter(|it| !it.trim().is_empty());
+        let worded = own.map(|it| self.render_text(it)).filter(|wording| !wording.trim().is_empty());
         let built_in = || engine_texts([&self.state.locale, &flow.document.default_locale]).get(text).to_owned();
         insert_values(&worded.unwrap_or_else(built_in), values)
     }
@@ -73,7 +73,7 @@ impl Turn<'_> {
     /// Sends a question with buttons. Returns the rendered buttons.
     pub(super) fn send_question(&mut self, text: &LocalizedText, buttons: &[Button], place: &str) -> Vec<Value> {
         let text = self.render_localized(text, Selection::First, place);
-        let options: Vec<Value> = buttons.iter().map(|it| self.render_button(it, &Map::new())).collect();
+        let options: Vec<Value> = buttons.iter().map(|button| self.render_button(button, &Map::new())).collect();
         let block = match options.is_empty() {
             true if text.is_empty() => return options,
             true => json!({"kind": "text", "text": text}),
@@ -96,11 +96,13 @@ impl Turn<'_> {
         }
         let blocks: Vec<Value> = data.blocks.iter().map(|it| self.render_block(it, data.selection, place)).collect();
         let buttons = |it: &Value| it.get("buttons").and_then(Value::as_array).cloned().unwrap_or_default();
-        let of_cards = |it: &Value| it.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+        let cards = |block: &Value| block.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut options = Vec::new();
         for block in &blocks {
             options.extend(buttons(block));
-            of_cards(block).iter().for_each(|it| options.extend(buttons(it)));
+            for card in cards(block) {
+                options.extend(buttons(&card));
+            }
         }
         self.publish_message(blocks, data.typing_ms);
         options
@@ -111,7 +113,7 @@ impl Turn<'_> {
             Block::Text { text } => json!({"kind": "text", "text": self.render_localized(text, selection, place)}),
             Block::Buttons { text, buttons } => {
                 let text = text.as_ref().map(|it| self.render_localized(it, selection, place)).unwrap_or_default();
-                let buttons: Vec<Value> = buttons.iter().map(|it| self.render_button(it, &Map::new())).collect();
+                let buttons: Vec<Value> = buttons.iter().map(|button| self.render_button(button, &Map::new())).collect();
                 json!({"kind": "buttons", "text": text, "buttons": buttons})
             }
             Block::Card(card) => {
@@ -121,7 +123,7 @@ impl Turn<'_> {
             }
             Block::Carousel { items, items_from } => {
                 let cards: Vec<Value> = match items_from {
-                    None => items.iter().map(|it| Value::Object(self.render_card(it, &Map::new()))).collect(),
+                    None => items.iter().map(|card| Value::Object(self.render_card(card, &Map::new()))).collect(),
                     Some(path) => {
                         let elements = self.list_element_roots(path, items.is_empty());
                         let form = items.first().cloned().unwrap_or_else(Card::default_for_item);
@@ -133,7 +135,7 @@ impl Turn<'_> {
             Block::List { title, items, items_from } => {
                 let title = title.as_ref().map(|it| self.render_text(it));
                 let items: Vec<Value> = match items_from {
-                    None => items.iter().map(|it| self.render_list_item(it, &Map::new())).collect(),
+                    None => items.iter().map(|item| self.render_list_item(item, &Map::new())).collect(),
                     Some(path) => {
                         let elements = self.list_element_roots(path, items.is_empty());
                         let form = items.first().cloned().unwrap_or_else(|| Card::default_for_item().into_list_item());
@@ -178,15 +180,15 @@ impl Turn<'_> {
 
     fn render_list_item(&mut self, item: &convengine_config::flow::document::ListItem, extra: &Map) -> Value {
         let shown = json!({"title": self.render_text_with(&item.title, extra.clone())});
-        let subtitle = item.subtitle.as_ref().map(|it| self.render_text_with(it, extra.clone()));
-        let value = item.value.as_ref().map(|it| self.render_json(it, extra.clone()));
+        let subtitle = item.subtitle.as_ref().map(|template| self.render_text_with(template, extra.clone()));
+        let value = item.value.as_ref().map(|template| self.render_json(template, extra.clone()));
         with_member(with_member(shown, "subtitle", subtitle), "value", value)
     }
 
     fn render_button(&mut self, button: &Button, extra: &Map) -> Value {
         let shown = json!({"id": button.id, "label": self.render_label(&button.label, extra)});
         let url = button.url.as_ref().map(|it: &FlowTemplate| self.render_url(it, extra.clone()));
-        let value = button.value.as_ref().map(|it| self.render_json(it, extra.clone()));
+        let value = button.value.as_ref().map(|template| self.render_json(template, extra.clone()));
         with_member(with_member(shown, "value", value), "url", url)
     }
 

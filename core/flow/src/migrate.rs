@@ -91,8 +91,8 @@ pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &V
         .iter()
         .zip(&session.stack)
         .take(gone.unwrap_or(before.len()))
-        .filter(|it| *it.0 != frame_key(it.1))
-        .map(|it| (it.0.clone(), json!(frame_key(it.1))))
+        .filter(|(key, frame)| **key != frame_key(frame))
+        .map(|(key, frame)| (key.clone(), json!(frame_key(frame))))
         .collect();
     let (mut passage, mut reset) = (MigrationKind::Mapped, None);
     match gone {
@@ -120,7 +120,9 @@ impl<'v> DeclaredMigration<'v> {
     fn from_document(source: &'v Value, snapshot: &str) -> DeclaredMigration<'v> {
         let all = source.pointer("/meta/migrations").and_then(Value::as_array).into_iter().flatten();
         let hash = |it: &str| it.trim_start_matches("sha256:").to_owned();
-        let mut fitting = all.filter(|it| it.get("from_hash").and_then(Value::as_str).is_some_and(|it| hash(it) == hash(snapshot)));
+        let mut fitting = all.filter(|migration| {
+            migration.get("from_hash").and_then(Value::as_str).is_some_and(|from_hash| hash(from_hash) == hash(snapshot))
+        });
         let Some(found) = fitting.next() else { return DeclaredMigration { unmappable: "restart_intent", ..DeclaredMigration::default() } };
         DeclaredMigration {
             nodes: found.get("nodes").and_then(Value::as_object),
@@ -131,7 +133,7 @@ impl<'v> DeclaredMigration<'v> {
 
     /// The new id of a node, when it is renamed.
     fn renamed_node(&self, graph: &str, id: &str) -> Option<&'v str> {
-        let found = self.nodes.and_then(|it| it.get(&format!("{graph}/{id}")).or_else(|| it.get(id)))?.as_str()?;
+        let found = self.nodes.and_then(|nodes| nodes.get(&format!("{graph}/{id}")).or_else(|| nodes.get(id)))?.as_str()?;
         Some(found.rsplit_once('/').map_or(found, |it| it.1))
     }
 
@@ -166,7 +168,7 @@ impl<'v> DeclaredMigration<'v> {
         let kind = from.node(&frame.graph, &frame.node).map(|it| it.type_name.clone());
         let renamed = |id: &str| self.renamed_node(&frame.graph, id).map(str::to_owned);
         let node = renamed(&frame.node).unwrap_or_else(|| frame.node.clone());
-        let caller = frame.return_to.as_ref().map(|it| renamed(it).unwrap_or_else(|| it.clone()));
+        let caller = frame.return_to.as_ref().map(|id| renamed(id).unwrap_or_else(|| id.clone()));
         if to.node(&frame.graph, &node).map(|it| &it.type_name) != kind.as_ref() || kind.is_none() {
             return false;
         }
@@ -192,7 +194,7 @@ fn reset_unmappable(session: &mut SessionState, to: &Flow, gone: usize, policy: 
         return;
     }
     session.stack.truncate(1);
-    let root = to.graph(&to.document.root).map(|it| (it.definition.id.clone(), it.definition.entry.clone()));
+    let root = to.graph(&to.document.root).map(|graph| (graph.definition.id.clone(), graph.definition.entry.clone()));
     if let (Some(frame), Some((graph, node))) = (session.stack.last_mut(), root) {
         // The root frame itself is unmappable.
         if gone == 0 {
@@ -214,7 +216,7 @@ fn has_other_entity(from: &Flow, to: &Flow, before: &[String], session: &Session
 fn asked_entity(flow: &Flow, node: Option<&Node>, variable: &str) -> Option<String> {
     if let NodeKind::Intent(data) = &node?.kind {
         let parameters = flow.intent(&data.intent_id).into_iter().flat_map(|it| &it.parameters);
-        return parameters.into_iter().find(|it| it.variable.to_string() == variable).map(|it| it.entity.clone());
+        return parameters.into_iter().find(|parameter| parameter.variable.to_string() == variable).map(|it| it.entity.clone());
     }
     if let NodeKind::Entity(data) = &node?.kind { Some(data.entity.clone()) } else { None }
 }
@@ -297,7 +299,7 @@ mod tests {
     }
 
     fn migrate_session(from: &Value, to: &Value, waits: bool) -> Migration {
-        let compiled = [from, to].map(|it| Flow::compile(it).unwrap());
+        let compiled = [from, to].map(|version| Flow::compile(version).unwrap());
         migrate(&compiled[0], &compiled[1], to, &snapshot_hash(to), &state(from, waits))
     }
 
@@ -345,7 +347,7 @@ mod tests {
         state["stack"][1]["node"] = json!("asked");
         state["awaiting"]["node"] = json!("asked");
         for (to, kind) in [(document("@number"), MigrationKind::Mapped), (document("@date"), MigrationKind::Reasked)] {
-            let compiled = [&from, &to].map(|it| Flow::compile(it).unwrap());
+            let compiled = [&from, &to].map(|version| Flow::compile(version).unwrap());
             let migration = migrate(&compiled[0], &compiled[1], &to, &snapshot_hash(&to), &state);
             let is_waiting = !migration.state["awaiting"].is_null();
             assert_eq!((migration.kind, is_waiting), (kind, kind == MigrationKind::Mapped));

@@ -44,9 +44,9 @@ impl Turn<'_> {
     pub(super) async fn ask_for_schema(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
         let compiled = JsonSchema::compile(&schema);
         let mut reply = self.ask_json(purpose, system, user, schema).await?;
-        let fits = compiled.is_ok_and(|it| {
-            it.coerce(&mut reply);
-            it.find_violation(&reply).is_none()
+        let fits = compiled.is_ok_and(|schema| {
+            schema.coerce(&mut reply);
+            schema.find_violation(&reply).is_none()
         });
         if !fits {
             self.warn("llm.invalid", json!({"purpose": purpose}));

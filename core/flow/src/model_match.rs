@@ -23,7 +23,7 @@ impl<'c> Turn<'c> {
         if !self.settings().llm_verify {
             return Ok(hit);
         }
-        if hit.phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens()) {
+        if hit.phrase.is_some_and(|phrase| Phrase::new(phrase, &self.flow.document.default_locale).tokens() == input.tokens()) {
             self.explain_exact_match(&hit);
             return Ok(hit);
         }
@@ -69,10 +69,10 @@ impl<'c> Turn<'c> {
         }
         let shown: Vec<Value> = candidates
             .iter()
-            .map(|it| {
-                let slots = self.view().hinted_slots(it);
-                let phrases: Vec<&String> = it.phrases.iter().take(MAX_PHRASES).collect();
-                json!({"id": it.id, "name": it.name, "description": it.description, "phrases": phrases, "slots": slots})
+            .map(|intent| {
+                let slots = self.view().hinted_slots(intent);
+                let phrases: Vec<&String> = intent.phrases.iter().take(MAX_PHRASES).collect();
+                json!({"id": intent.id, "name": intent.name, "description": intent.description, "phrases": phrases, "slots": slots})
             })
             .collect();
         let system = "Choose the intent of an assistant that a user's message asks for, or null when none fits. Answer with JSON: \
@@ -110,7 +110,7 @@ impl<'c> Turn<'c> {
         let flow = self.flow;
         let mut found: Vec<(usize, &IntentDef)> = Vec::new();
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| it.0.enabled && !it.0.is_fallback) {
-            let shared = |it: &Phrase| it.tokens().iter().filter(|it| input.tokens().contains(it)).count();
+            let shared = |it: &Phrase| it.tokens().iter().filter(|token| input.tokens().contains(token)).count();
             let name = Phrase::new(&format!("{} {}", intent.name, intent.description), &flow.document.default_locale);
             found.push((phrases.positive.iter().chain([&name]).map(shared).max().unwrap_or(0), intent));
         }

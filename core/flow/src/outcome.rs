@@ -67,17 +67,17 @@ fn build_outcome(mut walker: Walker<'_>) -> Outcome {
         ("effective_agent_provider", take(&mut turn.record.debug.provider)),
         ("effective_agent_model", take(&mut turn.record.debug.model)),
     ]);
-    let texts: Vec<&str> = turn.record.messages.iter().filter_map(|it| it.get("text")?.as_str()).collect();
+    let texts: Vec<&str> = turn.record.messages.iter().filter_map(|message| message.get("text")?.as_str()).collect();
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
     let place = turn.state.current_node_key();
     let intent = turn.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let handoff = turn.state.handoff.as_ref().map(|it| {
+    let handoff = turn.state.handoff.as_ref().map(|handoff| {
         object([
-            ("state", json!(it.state)),
-            ("ticket", json!(it.ticket)),
-            ("position", json!(it.position)),
-            ("eta_ms", json!(it.eta_ms)),
-            ("author", json!(it.author)),
+            ("state", json!(handoff.state)),
+            ("ticket", json!(handoff.ticket)),
+            ("position", json!(handoff.position)),
+            ("eta_ms", json!(handoff.eta_ms)),
+            ("author", json!(handoff.author)),
         ])
     });
     let mut output = object([

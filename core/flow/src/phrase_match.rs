@@ -80,7 +80,7 @@ impl<'c> SessionView<'_, 'c> {
             .iter()
             .zip(&flow.small_talk_patterns)
             .any(|(definition, patterns)| patterns.iter().map(|it| input.similarity(it)).fold(0.0, f64::max) >= definition.min_score);
-        is_small_talk || intents.into_iter().any(|it| it.1.positive.iter().any(is_whole))
+        is_small_talk || intents.into_iter().any(|(_, phrases)| phrases.positive.iter().any(is_whole))
     }
 
     /// Whether the message refuses something, and the intent is not for those who refuse: "I do not want my card any more".
@@ -110,14 +110,14 @@ impl<'c> SessionView<'_, 'c> {
         let input = self.input_phrase();
         let intents = self.flow.document.intents.iter().zip(&self.flow.phrases).filter(|it| is_candidate(it.0));
         let mut phrases = intents.flat_map(|it| &it.1.positive);
-        phrases.any(|it| input.match_phrase(it).is_some() && self.is_refused_phrase(&message, it))
+        phrases.any(|phrase| input.match_phrase(phrase).is_some() && self.is_refused_phrase(&message, phrase))
     }
 
     /// Whether the message refuses what a phrase in it asks for.
     fn is_refused_phrase(&self, message: &str, phrase: &Phrase) -> bool {
         let placed = PlacedPhrase::new(message, &self.flow.document.default_locale);
         let length = phrase.tokens().len();
-        let at = placed.tokens().windows(length.max(1)).position(|it| it == phrase.tokens());
+        let at = placed.tokens().windows(length.max(1)).position(|words| words == phrase.tokens());
         let place = at.and_then(|at| Some(placed.places().get(at)?.start..placed.places().get(at + length - 1)?.end));
         place.is_some_and(|it| is_refused(message, &it, &self.state.locale))
     }

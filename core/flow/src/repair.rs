@@ -46,7 +46,7 @@ impl<'c> Turn<'c> {
             Command::Skip => self.ask_again(node, place, data, candidate, Some(Preamble::Engine(EngineText::AnswerNeeded, ""))),
             Command::Repeat => self.ask_again(node, place, data, candidate, None),
             Command::Help => {
-                let name = self.view().active_intent().map(|it| self.view().name_intent(it)).unwrap_or_default();
+                let name = self.view().active_intent().map(|intent| self.view().name_intent(intent)).unwrap_or_default();
                 let reason = if name.is_empty() {
                     Preamble::Engine(EngineText::AnswerNeeded, "")
                 } else {
@@ -213,7 +213,7 @@ impl<'c> Turn<'c> {
         if !self.flow.document.repair.digression {
             return;
         }
-        if let Some(name) = self.view().active_intent().map(|it| self.view().name_intent(it)) {
+        if let Some(name) = self.view().active_intent().map(|intent| self.view().name_intent(intent)) {
             self.say(EngineText::Returned, &[("name", &name)]);
         }
     }

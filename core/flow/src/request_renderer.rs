@@ -79,7 +79,7 @@ impl<'n> RequestRenderer<'n> {
             url.text.push_str(&value.text);
         }
         let mut headers = Vec::new();
-        for (name, value) in form.headers.iter().filter(|it| !keyed || !it.0.eq_ignore_ascii_case(IDEMPOTENCY_HEADER)) {
+        for (name, value) in form.headers.iter().filter(|(name, _)| !keyed || !name.eq_ignore_ascii_case(IDEMPOTENCY_HEADER)) {
             let value = self.render_part(value, OutputContext::Header, true)?;
             record_secrets(&mut secrets, &headers.len().to_string(), &value);
             headers.push((name.clone(), value.text));

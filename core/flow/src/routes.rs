@@ -108,6 +108,6 @@ impl<'c> Turn<'c> {
     }
 
     fn first_edge(&self, node: &Node, port: &str) -> Option<&'c EdgeDef> {
-        self.graph().and_then(|it| it.edges(&node.id, port).next())
+        self.graph().and_then(|graph| graph.edges(&node.id, port).next())
     }
 }

@@ -42,9 +42,9 @@ pub(super) fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &Fl
         vars.extend(coerce(value, declared).ok().map(|it| (name, it)));
     }
     let root = flow.graph(&flow.document.root);
-    let frame = root.map(|it| Frame {
-        graph: it.definition.id.clone(),
-        node: entry_of(it, event),
+    let frame = root.map(|graph| Frame {
+        graph: graph.definition.id.clone(),
+        node: entry_of(graph, event),
         kind: FrameKind::Root,
         intent_id: None,
         locals: None,

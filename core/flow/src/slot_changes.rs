@@ -94,7 +94,7 @@ impl SessionView<'_, '_> {
     /// Reads which of the slots that the request has filled in this graph a message changes.
     pub(super) fn read_changes(&self, asked: Option<&EntityData>, expected: ExpectedChange) -> Changes {
         let filled: Vec<(FilledSlot, EntityData)> =
-            self.filled_in_graph().into_iter().filter_map(|it| Some((it.clone(), self.data_of_slot(&it)?))).collect();
+            self.filled_in_graph().into_iter().filter_map(|slot| Some((slot.clone(), self.data_of_slot(&slot)?))).collect();
         let text = self.restated_input();
         if filled.is_empty() || is_inquiry(&text, &self.state.locale) {
             return Changes::default();
@@ -103,12 +103,12 @@ impl SessionView<'_, '_> {
         let question = Question::new(asked, expected, &statement, is_question(&text, &self.state.locale));
         let last = filled.last().map(|it| it.1.variable.clone());
         let mut slots = Vec::new();
-        for (slot, data) in filled.iter().filter(|it| asked.is_none_or(|asked| asked.variable != it.1.variable)) {
+        for (slot, data) in filled.iter().filter(|(_, data)| asked.is_none_or(|asked| asked.variable != data.variable)) {
             let key = data.type_key();
             let standing = Standing {
                 own: self.state.variable(&data.variable).cloned().unwrap_or_default(),
-                has_rival: filled.iter().any(|it| it.1.variable != data.variable && it.1.type_key() == key),
-                may_be_asked: asked.is_some_and(|it| it.type_key() == key),
+                has_rival: filled.iter().any(|(_, other)| other.variable != data.variable && other.type_key() == key),
+                may_be_asked: asked.is_some_and(|asked| asked.type_key() == key),
                 is_last: asked.is_some() && Some(&data.variable) == last.as_ref(),
                 key,
             };
@@ -125,7 +125,7 @@ impl SessionView<'_, '_> {
         let locale = &self.state.locale;
         let correction = read_correction(text, locale);
         let is_retraction = correction.as_ref().is_some_and(|it| it.is_retraction);
-        let replacement = correction.as_ref().map_or(text, |it| text.get(it.replacement.clone()).unwrap_or_default());
+        let replacement = correction.as_ref().map_or(text, |correction| text.get(correction.replacement.clone()).unwrap_or_default());
         let values = self.find_answer_values(replacement);
         let denied: Vec<(String, Value)> = filled.iter().flat_map(|it| self.denied_values(&it.1, text)).collect();
         let is_correction = correction.is_some_and(|it| it.replaced.is_none());
@@ -149,10 +149,10 @@ impl SessionView<'_, '_> {
         parts.push(0..text.len());
         let find = |part: Range<usize>| {
             let found = entity.find_items(text.get(part.clone()).unwrap_or_default(), self.extraction_context());
-            found.into_iter().map(move |it| EntityMatch { range: it.range.start + part.start..it.range.end + part.start, ..it })
+            found.into_iter().map(move |item| EntityMatch { range: item.range.start + part.start..item.range.end + part.start, ..item })
         };
         let denied = parts.into_iter().flat_map(find).filter(|it| self.is_unwanted(text, &it.range));
-        denied.filter_map(|it| Some((data.type_key(), it.value?))).collect()
+        denied.filter_map(|item| Some((data.type_key(), item.value?))).collect()
     }
 
     /// Whether a message corrects what the last request was told, now that it has ended.
@@ -166,14 +166,14 @@ impl SessionView<'_, '_> {
             return false;
         }
         let last = self.state.counters.requests;
-        let slots = self.state.filled_slots.iter().filter(|it| it.request == last && last > 0 && !it.is_emptied);
+        let slots = self.state.filled_slots.iter().filter(|slot| slot.request == last && last > 0 && !slot.is_emptied);
         slots.filter_map(|it| self.data_of_slot(it)).any(|data| {
             let denied = self.denied_values(&data, &text);
             let Some(entity) = self.flow.compile_slot_entity(&data) else { return false };
             // A number may be anything, and a text is in every message.
             let is_plain = data.entity != "@number" && !takes_free_text(&data, &entity) && !reads_any_text(&data.entity);
             is_plain && correction.is_some() && !entity.find_all(&text, self.extraction_context()).is_empty()
-                || denied.iter().any(|it| self.state.variable(&data.variable) == Some(&it.1))
+                || denied.iter().any(|(_, value)| self.state.variable(&data.variable) == Some(value))
         })
     }
 }
@@ -181,9 +181,9 @@ impl SessionView<'_, '_> {
 impl<'q> Question<'q> {
     fn new(asked: Option<&'q EntityData>, expected: ExpectedChange, statement: &Statement, is_question: bool) -> Question<'q> {
         let is_consent = asked.is_some_and(|it| it.entity == "@boolean");
-        let is_answered = asked.is_some_and(|it| match is_consent {
+        let is_answered = asked.is_some_and(|slot| match is_consent {
             true => expected == ExpectedChange::Nothing,
-            false => statement.values.named(it).is_some() || statement.values.only_free(it).is_some(),
+            false => statement.values.named(slot).is_some() || statement.values.only_free(slot).is_some(),
         });
         let may_say_more = is_answered && statement.is_plain_list && !is_consent && !is_question;
         Question { slot: asked, expected, is_consent, is_answered, may_say_more }
@@ -209,7 +209,7 @@ impl Statement {
     /// Whether the value of a slot, or a part of its list, is denied.
     fn denies_own(&self, standing: &Standing) -> bool {
         let is_denied = |it: &Value| self.denies(&standing.key, it);
-        is_denied(&standing.own) || standing.own.as_array().is_some_and(|it| it.iter().any(is_denied))
+        is_denied(&standing.own) || standing.own.as_array().is_some_and(|items| items.iter().any(is_denied))
     }
 
     /// The value that a filled slot gets.

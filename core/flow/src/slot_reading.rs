@@ -80,23 +80,24 @@ impl<'c> SessionView<'_, 'c> {
     fn drop_parts_of_times(&self, text: &str, values: &mut SlotValues) {
         let taken = values.taken.clone();
         let is_free = |it: &EntityMatch| !taken.iter().any(|taken| overlap(taken, &it.range));
-        let Some(numbers) = values.types.iter_mut().find(|it| it.entity == "@number" && it.found.iter().any(is_free)) else { return };
+        let Some(numbers) = values.types.iter_mut().find(|kind| kind.entity == "@number" && kind.found.iter().any(is_free)) else { return };
         let kinds = ["@date", "@time", "@duration"].into_iter().filter_map(Entity::from_system_name);
-        let times: Vec<EntityMatch> = kinds.flat_map(|it| it.find_all(text, self.extraction_context())).collect();
+        let times: Vec<EntityMatch> = kinds.flat_map(|entity| entity.find_all(text, self.extraction_context())).collect();
         let is_part = |it: &EntityMatch| times.iter().any(|time| overlap(&time.range, &it.range) && time.range.len() > it.range.len());
         let count = numbers.found.len();
-        numbers.found.retain(|it| !is_free(it) || !is_part(it));
+        numbers.found.retain(|number| !is_free(number) || !is_part(number));
         numbers.is_reduced |= numbers.found.len() < count;
     }
 
     /// Finds the values of all types but those that the message denies, refuses or takes back.
     fn find_wanted_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
-        let correction = read_correction(text, &self.state.locale).and_then(|it| Some((it.replaced?, it.replacement)));
+        let correction =
+            read_correction(text, &self.state.locale).and_then(|correction| Some((correction.replaced?, correction.replacement)));
         let is_wanted = |it: &EntityMatch| !self.is_unwanted(text, &it.range);
         let keep_wanted = |found: &mut Vec<EntityMatch>| {
             let withdrawn = correction.as_ref().and_then(|(replaced, replacement)| withdrawn_place(found, replaced, replacement));
             let count = found.len();
-            found.retain(|it| is_wanted(it) && withdrawn.as_ref() != Some(&it.range));
+            found.retain(|item| is_wanted(item) && withdrawn.as_ref() != Some(&item.range));
             found.len() < count
         };
         let mut found = find_types(types, taken, text, |entity| {
@@ -124,7 +125,7 @@ impl<'c> SessionView<'_, 'c> {
         }
         // "Thursday at 3" is a moment, of which a day and a time have a part each.
         let has_moments = found.iter().any(|it| it.entity.starts_with("@datetime"));
-        for times in found.iter_mut().filter(|it| it.entity == "@time" && it.found.is_empty() && !has_moments) {
+        for times in found.iter_mut().filter(|kind| kind.entity == "@time" && kind.found.is_empty() && !has_moments) {
             times.found = self.times_of_moments(text).into_iter().filter(is_wanted).collect();
         }
         found
@@ -147,7 +148,8 @@ impl<'c> SessionView<'_, 'c> {
 
     /// The times of the moments in a text, without their days.
     fn times_of_moments(&self, text: &str) -> Vec<EntityMatch> {
-        let read = |name: &str| Entity::from_system_name(name).map(|it| it.find_all(text, self.extraction_context())).unwrap_or_default();
+        let read =
+            |name: &str| Entity::from_system_name(name).map(|entity| entity.find_all(text, self.extraction_context())).unwrap_or_default();
         let days = read("@date");
         let time = |moment: EntityMatch| {
             let value = moment.value?;
@@ -195,7 +197,7 @@ impl<'c> SessionView<'_, 'c> {
             let name = slot.type_key();
             // What was there before the request may be named anew.
             let is_filled = self.is_of_this_request(slot.variable)
-                && self.state.variable(slot.variable).is_some_and(|it| entity.accept(it, self.extraction_context()).is_some());
+                && self.state.variable(slot.variable).is_some_and(|value| entity.accept(value, self.extraction_context()).is_some());
             let is_open = slot.is_always_asked() || !is_filled;
             match types.iter_mut().find(|it| it.name == name) {
                 Some(known) => known.is_open |= is_open,
@@ -208,15 +210,16 @@ impl<'c> SessionView<'_, 'c> {
     /// Gives slots the parts that the marks of the best phrase take.
     fn take_marked_values(&self, intent: &'c IntentDef, types: &[SlotType], text: &str, values: &mut SlotValues) {
         let Some(phrases) = self.phrases_of(intent).filter(|_| !intent.is_fallback) else { return };
-        let matches = phrases.marked.iter().flatten().filter_map(|it| Some((it.literal_length(), self.match_marks(intent, it, text)?)));
+        let matches =
+            phrases.marked.iter().flatten().filter_map(|phrase| Some((phrase.literal_length(), self.match_marks(intent, phrase, text)?)));
         let best = matches.fold(None, |best: Option<(usize, MarkedMatch)>, next| match best {
             Some(best) if (best.0, best.1.score) >= (next.0, next.1.score) => Some(best),
             _ => Some(next),
         });
         for (variable, range) in best.map(|it| it.1.marks).unwrap_or_default() {
-            for slot in values.slots.iter_mut().filter(|it| it.variable == variable && it.own.is_none()) {
+            for slot in values.slots.iter_mut().filter(|slot| slot.variable == variable && slot.own.is_none()) {
                 let kind = types.iter().find(|it| it.name == slot.entity);
-                let Some(part) = kind.and_then(|it| self.read_part(it, text.get(range.clone())?)) else { continue };
+                let Some(part) = kind.and_then(|kind| self.read_part(kind, text.get(range.clone())?)) else { continue };
                 slot.own = Some(part.value);
                 slot.source = MARK;
                 values.taken.push(range.start + part.place.start..range.start + part.place.end);
@@ -239,7 +242,7 @@ impl<'c> SessionView<'_, 'c> {
         let plain = trim_punctuation(part);
         let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name.as_str()) { [plain, plain] } else { [part.trim(), plain] };
         let is_meant = |it: &&str| !it.is_empty() && !kind.entity.is_negative_phrase(it);
-        let accepted = candidates.into_iter().filter(is_meant).find_map(|it| kind.entity.accept(&it.into(), context));
+        let accepted = candidates.into_iter().filter(is_meant).find_map(|candidate| kind.entity.accept(&candidate.into(), context));
         if let Some(value) = accepted {
             return Some(MarkedPart { value, place: 0..part.len(), fit: MarkFit::Whole });
         }
@@ -253,10 +256,10 @@ impl<'c> SessionView<'_, 'c> {
     /// Takes the values that a model has read, which are already written.
     fn take_hinted_values(&self, hints: &Value, values: &mut SlotValues) {
         let Some(hints) = hints.as_object() else { return };
-        for slot in values.slots.iter().filter(|it| hints.contains_key(&it.variable.to_string())) {
+        for slot in values.slots.iter().filter(|slot| hints.contains_key(&slot.variable.to_string())) {
             let written = self.state.variable(&slot.variable).filter(|it| !it.is_null());
             let found = values.types.iter().filter(|it| it.entity == slot.entity).flat_map(|it| &it.found);
-            let mut free = found.filter(|it| it.value.as_ref() == written && written.is_some() && !values.is_taken(&it.range));
+            let mut free = found.filter(|item| item.value.as_ref() == written && written.is_some() && !values.is_taken(&item.range));
             if let Some(range) = free.next().map(|it| it.range.clone()) {
                 values.taken.push(range);
             }
@@ -268,7 +271,7 @@ impl<'c> SessionView<'_, 'c> {
         let locales = WordLocales { phrases: &self.flow.document.default_locale, session: &self.state.locale };
         let message = PlacedPhrase::new(text, locales.phrases);
         let phrases = intent.and_then(|it| self.phrases_of(it));
-        let marked: Vec<&MarkedPhrase> = phrases.map(|it| it.marked.iter().flatten().collect()).unwrap_or_default();
+        let marked: Vec<&MarkedPhrase> = phrases.map(|phrases| phrases.marked.iter().flatten().collect()).unwrap_or_default();
         for kind in &values.types {
             let found: Vec<&EntityMatch> = kind.found.iter().filter(|it| !values.is_taken(&it.range)).collect();
             let open: Vec<usize> =
@@ -284,7 +287,8 @@ impl<'c> SessionView<'_, 'c> {
                 .map(|slot| {
                     let mut words = NearWords::default();
                     words.add_name(&slot.variable.to_string(), locales);
-                    let same = slots.iter().filter(|it| *it.variable == slot.variable && it.type_key() == slot.entity);
+                    let same =
+                        slots.iter().filter(|intent_slot| *intent_slot.variable == slot.variable && intent_slot.type_key() == slot.entity);
                     same.flat_map(|it| it.prompt.variants_of_locale(&self.state.channel, locales.session))
                         .for_each(|it| words.add_prompt(&it.source, locales));
                     let marks = marked.iter().flat_map(|it| it.neighbors()).filter(|it| *it.variable == slot.variable);
@@ -320,15 +324,15 @@ impl IntentTrigger {
         let values = &self.values;
         let key = data.type_key();
         let slot = values.slot(&data.variable, &key);
-        if let Some((own, source)) = slot.and_then(|it| Some((it.own.clone()?, it.source))) {
+        if let Some((own, source)) = slot.and_then(|slot| Some((slot.own.clone()?, slot.source))) {
             return Some(TriggerValue { value: own, range: None, source, is_named: true }).filter(|it| !it.value.is_null());
         }
         if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) {
             return None;
         }
         let is_alone = values.slots.iter().filter(|it| it.entity == key).count() < 2;
-        let kind = values.types.iter().find(|it| slot.is_some() && it.entity == key);
-        let is_shared = |kind: &&TypeValues| kind.is_reduced || kind.found.iter().any(|it| !is_alone || values.is_taken(&it.range));
+        let kind = values.types.iter().find(|kind| slot.is_some() && kind.entity == key);
+        let is_shared = |kind: &&TypeValues| kind.is_reduced || kind.found.iter().any(|item| !is_alone || values.is_taken(&item.range));
         let found = |value: Value, range: Option<Range<usize>>| TriggerValue { value, range, source: "entity", is_named: is_alone };
         if let Some(kind) = kind.filter(is_shared) {
             let first = kind.found.iter().find(|it| !values.is_taken(&it.range))?;
@@ -345,7 +349,7 @@ impl IntentTrigger {
         };
         let places = entity.find_all(&self.text, view.extraction_context());
         let is_free = |it: &&EntityMatch| !values.is_taken(&it.range) && !view.is_unwanted(&self.text, &it.range);
-        match places.iter().find(|it| it.value.as_ref() == Some(&value)) {
+        match places.iter().find(|place| place.value.as_ref() == Some(&value)) {
             Some(place) if is_free(&place) => Some(found(value, Some(place.range.clone()))),
             Some(_) => {
                 let next = places.iter().filter(|it| it.value.is_some()).find(is_free)?;
@@ -374,7 +378,7 @@ fn find_types(types: &[SlotType], taken: &[Range<usize>], text: &str, find: impl
         order.extend(matches.iter().map(|it| (number, kind, it)));
     }
     let rank = |kind: &SlotType, it: &EntityMatch| (specificity(&kind.entity), it.range.len());
-    order.sort_by_key(|it| Reverse(rank(it.1, it.2)));
+    order.sort_by_key(|(_, kind, value)| Reverse(rank(kind, value)));
     let mut kept: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
     for (number, kind, value) in order {
         let is_part = kept.iter().any(|(other, other_kind, it)| {
@@ -406,7 +410,7 @@ fn specificity(entity: &Entity) -> u8 {
 /// The place of the value that a later one replaces: `50` in "50 dollars, no wait, 60 dollars".
 fn withdrawn_place(found: &[EntityMatch], replaced: &Range<usize>, replacement: &Range<usize>) -> Option<Range<usize>> {
     let has_later = found.iter().any(|it| it.range.start >= replacement.start);
-    found.iter().rev().find(|it| has_later && it.range.end <= replaced.end).map(|it| it.range.clone())
+    found.iter().rev().find(|item| has_later && item.range.end <= replaced.end).map(|it| it.range.clone())
 }
 
 /// A text with blanks in place of some parts, so that the others stay where they are.

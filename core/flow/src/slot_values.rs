@@ -79,7 +79,7 @@ impl TriggerValue {
             "earlier_message" => "an earlier message of the request holds it".to_owned(),
             _ => format!("it is the first value of '{entity}' that no other slot takes"),
         };
-        candidate.facts.extend(self.range.as_ref().map(|it| ("span".to_owned(), json!([it.start, it.end]))));
+        candidate.facts.extend(self.range.as_ref().map(|range| ("span".to_owned(), json!([range.start, range.end]))));
         candidate.facts.extend(unused.map(|it| ("unused".to_owned(), it)));
         candidate
     }
@@ -113,7 +113,7 @@ impl SlotValues {
 
     /// Whether words name a value for another slot than this one.
     pub(super) fn names_others(&self, data: &EntityData) -> bool {
-        self.slots.iter().any(|it| it.own.is_some() && it.variable != data.variable)
+        self.slots.iter().any(|slot| slot.own.is_some() && slot.variable != data.variable)
     }
 
     /// The only value of a slot's type that no words name for a slot; `None` for several.
@@ -130,7 +130,7 @@ impl SlotValues {
 
     /// The place of a value of a slot's type.
     pub(super) fn place_of(&self, data: &EntityData, value: &Value) -> Option<Range<usize>> {
-        self.found_of(&data.type_key()).iter().find(|it| it.value.as_ref() == Some(value)).map(|it| it.range.clone())
+        self.found_of(&data.type_key()).iter().find(|item| item.value.as_ref() == Some(value)).map(|it| it.range.clone())
     }
 
     /// The places of all values.
@@ -154,7 +154,7 @@ impl SlotValues {
     }
 
     pub(super) fn slot(&self, variable: &VariablePath, entity: &str) -> Option<&SlotValue> {
-        self.slots.iter().find(|it| it.variable == *variable && it.entity == entity)
+        self.slots.iter().find(|slot| slot.variable == *variable && slot.entity == entity)
     }
 
     pub(super) fn is_taken(&self, range: &Range<usize>) -> bool {

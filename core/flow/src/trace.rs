@@ -76,7 +76,7 @@ impl<'c> Turn<'c> {
         let Some(graph) = self.state.stack.last().map(|it| it.graph.as_str()) else { return };
         self.effects.record_port(|| format!("{graph}/{node}:{port}"));
         // No step when the node was entered in an earlier turn.
-        let step = self.record.steps.iter_mut().rev().find(|it| it.id == node && it.graph == graph);
+        let step = self.record.steps.iter_mut().rev().find(|step| step.id == node && step.graph == graph);
         if let Some(step) = step.filter(|it| it.port.is_none()) {
             step.port = Some(port.to_owned());
             step.left_at = Some(now);

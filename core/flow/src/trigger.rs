@@ -61,7 +61,7 @@ impl Turn<'_> {
             Extraction::Value(value) if !CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) => Some(value),
             Extraction::Value(_) | Extraction::NotFound | Extraction::Ambiguous(_) => None,
         };
-        for value in first.iter().chain(own.iter().filter(|it| Some(*it) != first.as_ref())) {
+        for value in first.iter().chain(own.iter().filter(|value| Some(*value) != first.as_ref())) {
             self.redact_input_with(&data.variable, Some(value));
         }
     }
@@ -72,7 +72,7 @@ impl Turn<'_> {
         let mut pending = self.state.pending_values.iter_mut().rev().filter(|it| it.request == request);
         let value = pending.find_map(|message| {
             let of_slot = |value: &PendingValue| value.entity == key && value.variable.as_ref().is_none_or(|it| *it == variable);
-            let own = message.values.iter().position(|it| of_slot(it) && it.variable.is_some());
+            let own = message.values.iter().position(|value| of_slot(value) && value.variable.is_some());
             let at = own.or_else(|| message.values.iter().position(of_slot))?;
             Some(message.values.remove(at).value)
         })?;
@@ -84,8 +84,8 @@ impl Turn<'_> {
     pub(super) fn store_pending_values(&mut self) {
         let requests: Vec<u32> = self.state.stack.iter().map(|it| it.request).collect();
         let is_waiting = self.state.awaiting.is_some();
-        self.state.pending_values.retain(|it| is_waiting && requests.contains(&it.request));
-        let Some(trigger) = self.trigger.take().filter(|it| is_waiting && self.state.stack.len() > it.depth) else { return };
+        self.state.pending_values.retain(|pending| is_waiting && requests.contains(&pending.request));
+        let Some(trigger) = self.trigger.take().filter(|trigger| is_waiting && self.state.stack.len() > trigger.depth) else { return };
         let request = self.state.current_request();
         let slots = self.view().slots_of_frame();
         let is_open = |value: &&SlotValue| {
@@ -97,10 +97,10 @@ impl Turn<'_> {
             let value = slot.own.clone().filter(|it| !it.is_null())?;
             Some(PendingValue { variable: Some(slot.variable.to_string()), entity: slot.entity.clone(), value })
         });
-        let types = trigger.values.types.iter().filter(|kind| open.iter().any(|it| it.own.is_none() && it.entity == kind.entity));
+        let types = trigger.values.types.iter().filter(|kind| open.iter().any(|slot| slot.own.is_none() && slot.entity == kind.entity));
         let free = types.flat_map(|kind| {
             let found = kind.found.iter().filter(|it| !trigger.values.is_taken(&it.range));
-            found.filter_map(|it| Some(PendingValue { variable: None, entity: kind.entity.clone(), value: it.value.clone()? }))
+            found.filter_map(|item| Some(PendingValue { variable: None, entity: kind.entity.clone(), value: item.value.clone()? }))
         });
         let values: Vec<PendingValue> = own.chain(free).take(MAX_PENDING_VALUES).collect();
         if !values.is_empty() {

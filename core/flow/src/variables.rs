@@ -126,7 +126,7 @@ impl Turn<'_> {
     /// Notes where the slot is whose value was said before it was reached.
     pub(super) fn note_reached(&mut self, variable: &VariablePath, place: &str) {
         let (request, name) = (self.state.current_request(), variable.to_string());
-        let filled = self.state.filled_slots.iter_mut().find(|it| it.variable == name && it.request == request);
+        let filled = self.state.filled_slots.iter_mut().find(|slot| slot.variable == name && slot.request == request);
         if let Some(filled) = filled.filter(|it| it.place.is_empty()) {
             place.clone_into(&mut filled.place);
         }
@@ -139,7 +139,7 @@ impl Turn<'_> {
         }
         let name = path.to_string();
         let is_part = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|it| it.starts_with(['.', '[']));
-        self.state.filled_slots.retain(|it| it.variable != name && !is_part(&it.variable, &name) && !is_part(&name, &it.variable));
+        self.state.filled_slots.retain(|slot| slot.variable != name && !is_part(&slot.variable, &name) && !is_part(&name, &slot.variable));
     }
 
     /// Notes that what was filled until now has been used by something that cannot be taken back.

@@ -39,7 +39,7 @@ pub(super) fn build_outcome(mut runner: Runner<'_>) -> Outcome {
         }
         answer = with_member(answer, "error", Some(error));
     }
-    let texts: Vec<&str> = runner.messages.iter().filter_map(|it| it.get("text")?.as_str()).collect();
+    let texts: Vec<&str> = runner.messages.iter().filter_map(|message| message.get("text")?.as_str()).collect();
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
     answer = with_member(answer, "messages", Some(Value::Array(take(&mut runner.messages))));
     let place = runner.state.cursor.clone().unwrap_or_default();

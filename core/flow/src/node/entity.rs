@@ -131,10 +131,10 @@ impl<'c> Turn<'c> {
             return None;
         }
         let trigger = self.trigger.as_ref().filter(|_| is_new);
-        let of_message = trigger.and_then(|it| it.value_for(self.view(), data, entity));
+        let of_message = trigger.and_then(|trigger| trigger.value_for(self.view(), data, entity));
         // What a model has read of the same message stays.
-        let is_read = self.state.filled_slots.iter().any(|it| it.place.is_empty() && it.variable == data.variable.to_string());
-        let of_message = of_message.filter(|it| kept.is_none_or(|kept| it.is_named && !is_read && *kept != it.value));
+        let is_read = self.state.filled_slots.iter().any(|slot| slot.place.is_empty() && slot.variable == data.variable.to_string());
+        let of_message = of_message.filter(|found| kept.is_none_or(|kept| found.is_named && !is_read && *kept != found.value));
         let found = match of_message {
             Some(found) => found,
             None if is_kept || !self.view().is_prefilled(data) => return None,
@@ -162,7 +162,7 @@ impl<'c> Turn<'c> {
         let Some(entity) = self.flow.compile_slot_entity(data) else {
             return SlotResult::Failed(Failure::new("entity_unknown", format!("unknown entity '{}'", data.entity)));
         };
-        if let Some(candidate) = self.state.vars.shift_remove(CANDIDATE_VARIABLE).and_then(|it| it.get("candidate").cloned()) {
+        if let Some(candidate) = self.state.vars.shift_remove(CANDIDATE_VARIABLE).and_then(|slot| slot.get("candidate").cloned()) {
             return self.on_confirmation(node, id, data, awaiting, candidate).await;
         }
         let option = self.view().find_slot_option(&awaiting.options, &entity);
@@ -190,7 +190,8 @@ impl<'c> Turn<'c> {
             Ok(Some(value)) => self.validate_candidate(node, id, data, value),
             Err(values) => {
                 self.trace("entity.ambiguous", json!({"node": id, "values": values}));
-                let names: Vec<String> = values.iter().map(|it| format_value(&self.view().name_value(Some(&data.entity), it))).collect();
+                let names: Vec<String> =
+                    values.iter().map(|value| format_value(&self.view().name_value(Some(&data.entity), value))).collect();
                 let text = self.engine_text(EngineText::ChooseValue, &[("values", &names.join(" / "))]);
                 let rejected = self.reject_answer(node, id, data, Some(&literal_text(text)));
                 if let SlotResult::Prompted(mut awaiting) = rejected {
@@ -337,7 +338,7 @@ impl<'c> Turn<'c> {
 
     /// Handles the answer to a confirmation.
     async fn on_confirmation(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> SlotResult {
-        let pressed = self.view().find_selected_option(&awaiting.options).and_then(|it| it.get("value").and_then(Value::as_bool));
+        let pressed = self.view().find_selected_option(&awaiting.options).and_then(|option| option.get("value").and_then(Value::as_bool));
         let pressed = pressed.map(|it| if it { Consent::Yes } else { Consent::No });
         if let Some(command) = self.view().read_command().filter(|_| pressed.is_none()) {
             return self.obey_in_slot(node, id, data, Some(candidate), command);
@@ -434,7 +435,8 @@ impl SessionView<'_, '_> {
     fn is_correction(&self, data: &EntityData) -> bool {
         let text = self.event.input_text();
         let denies = |data: &EntityData| {
-            let found = self.flow.compile_slot_entity(data).map(|it| it.find_all(&text, self.extraction_context())).unwrap_or_default();
+            let found =
+                self.flow.compile_slot_entity(data).map(|entity| entity.find_all(&text, self.extraction_context())).unwrap_or_default();
             found.iter().any(|it| is_part_denied(&text, &it.range, &self.state.locale))
         };
         denies(data)

@@ -51,7 +51,7 @@ impl<'c> Turn<'c> {
             Ok(answer) => answer,
             Err(failure) => return Transition::Fail(failure),
         };
-        let text = |name: &str| answer.get(name).map(|it| EXPRESSION.print(it).into_owned()).filter(|it| !it.is_empty());
+        let text = |name: &str| answer.get(name).map(|value| EXPRESSION.print(value).into_owned()).filter(|it| !it.is_empty());
         let handoff = Handoff {
             correlation_id,
             state,

@@ -105,7 +105,7 @@ pub(super) fn prepare_tool_call<'c>(
 fn prepare_call<'c>(turn: &mut Turn<'c>, plan: HttpCallPlan<'c>) -> Result<ServiceCall<'c>, Failure> {
     let tool = plan.tool;
     let extra = plan.extra_roots;
-    let mut request = turn.with_renderer(&extra, |it| it.render(plan.form, plan.caller, plan.declared_key.is_some()))?;
+    let mut request = turn.with_renderer(&extra, |renderer| renderer.render(plan.form, plan.caller, plan.declared_key.is_some()))?;
     request.class = plan.class.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(EffectClass::from_method(&request.method));
     request.timeout_ms = plan.timeout_ms.or_else(|| tool.and_then(|it| it.timeout_ms)).unwrap_or(DEFAULT_TIMEOUT_MS).min(60_000);
     request.connect_timeout_ms = request.timeout_ms;
@@ -173,8 +173,8 @@ pub fn is_retryable(retry: &Retry, outcome: &Result<HttpReply, EffectError>) -> 
 
 /// The failures that a retry policy covers.
 fn retry_conditions(retry: &Retry) -> RetryConditions {
-    let statuses = retry.on.iter().filter_map(|it| u16::try_from(it.as_u64()?).ok()).collect();
-    RetryConditions { statuses, io: retry.on.iter().any(|it| it == NETWORK || it == TIMEOUT) }
+    let statuses = retry.on.iter().filter_map(|condition| u16::try_from(condition.as_u64()?).ok()).collect();
+    RetryConditions { statuses, io: retry.on.iter().any(|condition| condition == NETWORK || condition == TIMEOUT) }
 }
 
 /// Wraps arguments in the root `args`.
@@ -185,7 +185,7 @@ fn args_roots(args: Value) -> Map {
 impl<'c> Turn<'c> {
     /// Renders the extra roots for the templates of a service node.
     pub(crate) fn args_roots(&mut self, data: &'c ServiceData) -> Map {
-        args_roots(data.args.as_ref().map(|it| self.render_json(it, Map::new())).unwrap_or_default())
+        args_roots(data.args.as_ref().map(|template| self.render_json(template, Map::new())).unwrap_or_default())
     }
 
     /// Renders with the names of the session and extra roots, and warns about undefined ones.

@@ -38,7 +38,7 @@ impl CallAttempts {
             let reason = format!("a turn has {MAX_EFFECTS} effects at most");
             return Err(Failure { attempt: self.last_attempt(), ..Failure::new(EFFECT_LIMIT, reason) });
         }
-        self.outcome.as_ref().map_err(|it| Failure { attempt: self.last_attempt(), ..Failure::from_effect(it) })
+        self.outcome.as_ref().map_err(|error| Failure { attempt: self.last_attempt(), ..Failure::from_effect(error) })
     }
 }
 

@@ -52,7 +52,7 @@ impl<'c> Turn<'c> {
 
     fn awaited_parameter(&self, data: &'c IntentData, awaiting: &Awaiting) -> Option<(usize, &'c IntentParameter)> {
         let variable = awaiting.variable.as_deref()?;
-        self.unprompted_parameters(data).into_iter().enumerate().find(|it| it.1.variable.to_string() == variable)
+        self.unprompted_parameters(data).into_iter().enumerate().find(|(_, parameter)| parameter.variable.to_string() == variable)
     }
 
     /// The parameters without an entity node in the graph.

@@ -68,6 +68,6 @@ impl<'c> Turn<'c> {
             })?;
             return Ok(Some(value.unwrap_or(Value::Null)));
         }
-        Ok(assign.value.as_ref().map(|it| self.render_json(it, Map::new())))
+        Ok(assign.value.as_ref().map(|template| self.render_json(template, Map::new())))
     }
 }

@@ -20,10 +20,10 @@ impl Turn<'_> {
             return Ok(None);
         }
         let correction = read_correction(&text, &self.state.locale);
-        if let Some(moment) = correction.as_ref().and_then(|it| self.view().read_corrected_moment(entity, it, &text)) {
+        if let Some(moment) = correction.as_ref().and_then(|correction| self.view().read_corrected_moment(entity, correction, &text)) {
             return Ok(Some(moment));
         }
-        let later = correction.and_then(|it| self.view().find_replacement(data, entity, it, &text));
+        let later = correction.and_then(|correction| self.view().find_replacement(data, entity, correction, &text));
         let answer = later.unwrap_or(&text);
         let mut values = self.view().find_answer_values(answer);
         let found = match entity.extract(answer, self.extraction_context()) {
@@ -48,14 +48,14 @@ impl Turn<'_> {
             found?;
             return if self.view().is_slot_redacted(data) { Ok(None) } else { Err(alternatives) };
         }
-        let free = || values.only_free(data).filter(|it| is_list || !is_denied(it)).and_then(|it| it.value.clone());
+        let free = || values.only_free(data).filter(|candidate| is_list || !is_denied(candidate)).and_then(|it| it.value.clone());
         let value = match values.named(data).cloned() {
             Some(named) => Some(named),
             None if has_denied || values.names_others(data) || is_list && values.has_any() => free(),
             None => found?,
         };
         let Some(value) = value.filter(|it| !it.is_null()) else { return Ok(None) };
-        let place = places.iter().find(|it| it.value.as_ref() == Some(&value)).map(|it| it.range.clone());
+        let place = places.iter().find(|place| place.value.as_ref() == Some(&value)).map(|it| it.range.clone());
         if let Some(place) = place.or_else(|| values.place_of(data, &value)) {
             values.take(place);
             self.offer_answer(answer, values, Vec::new());
@@ -100,8 +100,8 @@ impl SessionView<'_, '_> {
     /// The values of a text that is read as nothing because it offers two of them.
     fn read_split_alternatives(&self, entity: &Entity, text: &str) -> Vec<Value> {
         let Some(parts) = split_alternatives(text, &self.state.locale) else { return Vec::new() };
-        let values = parts.map(|it| match entity.find_items(it, self.extraction_context()).as_slice() {
-            [only] if !self.is_unwanted(it, &only.range) => only.value.clone(),
+        let values = parts.map(|part| match entity.find_items(part, self.extraction_context()).as_slice() {
+            [only] if !self.is_unwanted(part, &only.range) => only.value.clone(),
             _ => None,
         });
         match values {
@@ -116,12 +116,11 @@ impl SessionView<'_, '_> {
         for pair in found.windows(2) {
             let [one, other] = pair else { continue };
             if one.value != other.value && are_alternatives(text, &one.range, &other.range, &self.state.locale) {
-                let new = [one, other].into_iter().filter_map(|it| it.value.clone());
-                new.for_each(|it| {
-                    if !alternatives.contains(&it) {
-                        alternatives.push(it)
+                for value in [one, other].into_iter().filter_map(|it| it.value.clone()) {
+                    if !alternatives.contains(&value) {
+                        alternatives.push(value);
                     }
-                });
+                }
             }
         }
         alternatives
@@ -130,6 +129,6 @@ impl SessionView<'_, '_> {
 
 /// Whether nothing but white space is between two of several values.
 fn are_in_a_row(found: &[EntityMatch], text: &str) -> bool {
-    let is_blank = |place: &Range<usize>| text.get(place.clone()).is_some_and(|it| it.trim().is_empty());
+    let is_blank = |place: &Range<usize>| text.get(place.clone()).is_some_and(|gap| gap.trim().is_empty());
     found.windows(2).any(|pair| matches!(pair, [one, other] if is_blank(&(one.range.end..other.range.start))))
 }

@@ -9,8 +9,10 @@ pub(crate) fn mask_trace(policy: &AgentPolicy, data: Value) -> Value {
     match data {
         Value::String(text) => {
             let masked = mask_personal_data(&text, &PersonalData::ALL);
-            let masks =
-                policy.guardrails.iter().filter_map(|it| if let GuardrailKind::Redact(mask) = &it.kind { Some(mask) } else { None });
+            let masks = policy
+                .guardrails
+                .iter()
+                .filter_map(|guardrail| if let GuardrailKind::Redact(mask) = &guardrail.kind { Some(mask) } else { None });
             Value::String(masks.fold(masked, |text, it| it.mask(&text)))
         }
         Value::Number(number) if is_card_number(&number.to_string()) => Value::from(PersonalData::Card.label()),

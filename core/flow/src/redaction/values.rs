@@ -45,7 +45,8 @@ impl Redactions {
         if self.values.is_empty() {
             return;
         }
-        let result = Some(&message.content).filter(|_| message.role == LlmRole::Tool).and_then(|it| serde_json::from_str(it).ok());
+        let result =
+            Some(&message.content).filter(|_| message.role == LlmRole::Tool).and_then(|content| serde_json::from_str(content).ok());
         message.content = result.map_or_else(|| self.redact_text(&message.content), |it: Value| self.redact_value(it).to_string());
         for call in &mut message.tool_calls {
             call.arguments = self.redact_value(call.arguments.take());
@@ -59,8 +60,8 @@ impl Redactions {
             Value::Number(number) => {
                 let value = Value::Number(number);
                 let text = EXPRESSION.print(&value);
-                let found = self.values.iter().find(|it| it.0 == text && text.len() >= self.min_number_digits);
-                found.map(|it| Value::String(format!("[{}]", it.1))).unwrap_or(value)
+                let found = self.values.iter().find(|(hidden, _)| *hidden == text && text.len() >= self.min_number_digits);
+                found.map(|(_, name)| Value::String(format!("[{name}]"))).unwrap_or(value)
             }
             Value::Array(items) => Value::Array(items.into_iter().map(|it| self.redact_value(it)).collect()),
             Value::Object(members) => {

@@ -26,7 +26,7 @@ impl<'c> Walker<'c> {
         if self.turn.event.is_input() {
             self.turn.state.turn += 1;
         }
-        if self.turn.state.stack.first().is_none_or(|it| self.turn.flow.graph(&it.graph).is_none()) {
+        if self.turn.state.stack.first().is_none_or(|frame| self.turn.flow.graph(&frame.graph).is_none()) {
             self.turn.state.status = SessionStatus::Failed;
             self.turn.record.stop_reason = "root_missing";
             self.turn.send_error();
@@ -214,7 +214,7 @@ impl Turn<'_> {
         let Some((graph, frame)) = self.graph().zip(self.state.frame()) else { return false };
         let mut node = graph.node(&frame.node);
         for _ in 0..graph.definition.nodes.len() {
-            let Some(trigger) = node.filter(|it| matches!(it.kind, NodeKind::Start(_))) else { break };
+            let Some(trigger) = node.filter(|node| matches!(node.kind, NodeKind::Start(_))) else { break };
             node = graph.edges(&trigger.id, "out").next().and_then(|it| graph.node(&it.target));
         }
         let Some(node) = node else { return false };

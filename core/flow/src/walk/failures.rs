@@ -41,7 +41,7 @@ impl<'c> Walker<'c> {
                 Some(false)
             }
             OnError::Port => {
-                let port = port.filter(|it| self.turn.graph().is_some_and(|graph| graph.is_wired(&node.id, it)))?;
+                let port = port.filter(|port| self.turn.graph().is_some_and(|graph| graph.is_wired(&node.id, port)))?;
                 Some(self.leave_node(node, port))
             }
         }
@@ -105,7 +105,7 @@ impl<'c> Walker<'c> {
         let case = |it: &Node| if let NodeKind::Fallback(data) = &it.kind { Some(data.on) } else { None };
         // A fallback for this case takes precedence over one for all.
         let exact = enabled().find(|node| case(node).is_some_and(|it| on.contains(&it)));
-        let Some(node) = exact.or_else(|| enabled().find(|it| case(it) == Some(FallbackOn::Any))) else {
+        let Some(node) = exact.or_else(|| enabled().find(|node| case(node) == Some(FallbackOn::Any))) else {
             self.turn.explain_fallback_node(on, None, false);
             return FallbackSearch::NotFound;
         };
@@ -146,7 +146,7 @@ impl<'c> Turn<'c> {
         if let NodeKind::Service(data) = &node.kind {
             let tool = data.tool_id.as_ref().and_then(|it| self.flow.tool(it));
             let outputs = tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs);
-            defaults.extend(outputs.filter_map(|it| Some((&it.variable, it.default.as_ref()?, it.kind))));
+            defaults.extend(outputs.filter_map(|output| Some((&output.variable, output.default.as_ref()?, output.kind))));
             extra = self.args_roots(data);
         }
         if let NodeKind::Entity(data) = &node.kind

@@ -48,7 +48,7 @@ impl OuterProgram<'_> {
 
 /// The failure of a node whose document has failed, with the code of what has failed there.
 fn program_failure(data: &ProgramData, vars: &Map) -> Failure {
-    let code = vars.get("_error").and_then(|it| it.get("code")?.as_str()).map(|it| [" with ", it].concat()).unwrap_or_default();
+    let code = vars.get("_error").and_then(|error| error.get("code")?.as_str()).map(|it| [" with ", it].concat()).unwrap_or_default();
     Failure::new("program_failed", format!("the {} '{}' has failed{code}", data.kind.name(), data.id))
 }
 
@@ -69,7 +69,7 @@ impl<'c> Walker<'c> {
                 self.turn.trace("workflow.agent.hop", json!({"node": node.id, "agent": data.id}))
             }
         }
-        let params = data.inputs.as_ref().map(|it| into_members(self.turn.render_json(it, Map::new()))).unwrap_or_default();
+        let params = data.inputs.as_ref().map(|template| into_members(self.turn.render_json(template, Map::new()))).unwrap_or_default();
         let caller = &self.turn.state;
         let start = FlowEvent::Start {
             params,
@@ -119,7 +119,7 @@ impl<'c> Walker<'c> {
         if self.turn.event.is_input() {
             self.turn.state.turn += 1;
         }
-        let state = self.turn.view().child_state(&node.id).and_then(|it| SessionState::deserialize(it).ok());
+        let state = self.turn.view().child_state(&node.id).and_then(|state| SessionState::deserialize(state).ok());
         let next = match self.root_flow.find_bound(data).zip(state) {
             Some((flow, mut state)) => {
                 state.seq += 1;
@@ -191,7 +191,7 @@ impl<'c> Walker<'c> {
         // The nested document knows what of the message is redacted.
         if flow.kind == ProgramKind::Assistant
             && self.turn.event.is_input()
-            && let Some(said) = child.history.iter().rev().find(|it| it.role == "user" && it.turn == child.turn)
+            && let Some(said) = child.history.iter().rev().find(|entry| entry.role == "user" && entry.turn == child.turn)
         {
             self.turn.adopt_user_text(&said.text);
         }
@@ -263,7 +263,7 @@ impl Turn<'_> {
     /// The history has what the user said, as a nested document may show it.
     fn adopt_user_text(&mut self, text: &str) {
         let turn = self.state.turn;
-        match self.state.history.iter_mut().rev().find(|it| it.role == "user" && it.turn == turn) {
+        match self.state.history.iter_mut().rev().find(|entry| entry.role == "user" && entry.turn == turn) {
             Some(entry) => text.clone_into(&mut entry.text),
             None => self.append_history("user", text.to_owned()),
         }
@@ -271,7 +271,7 @@ impl Turn<'_> {
 
     fn write_program_outputs(&mut self, data: &ProgramData, vars: &Map) {
         for (name, variable) in &data.outputs {
-            let value = VariablePath::parse(name).ok().and_then(|it| it.find(vars).cloned());
+            let value = VariablePath::parse(name).ok().and_then(|path| path.find(vars).cloned());
             if let Some(value) = value
                 && self.write_variable(variable, value).is_err()
             {

@@ -27,11 +27,11 @@ impl<'c> Walker<'c> {
         }
         let now = self.turn.effects.now();
         let due = |ms: u64| Date::from_millis(now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))).to_rfc3339_millis();
-        let timer = |name: &str, ms: u64| Timer { id: name.to_owned(), due: due(ms), purpose: name.to_owned() };
+        let new_timer = |name: &str, ms: u64| Timer { id: name.to_owned(), due: due(ms), purpose: name.to_owned() };
         let mut timers = self.turn.view().child_timers();
         if let Some(ms) = self.turn.no_input_ms() {
-            let running = before.iter().find(|it| self.is_late && it.id == NO_INPUT);
-            timers.push(running.cloned().unwrap_or_else(|| timer(NO_INPUT, ms)));
+            let running = before.iter().find(|timer| self.is_late && timer.id == NO_INPUT);
+            timers.push(running.cloned().unwrap_or_else(|| new_timer(NO_INPUT, ms)));
         }
         // Only the outermost program has this timer.
         if !self.outer.is_empty() {
@@ -40,8 +40,8 @@ impl<'c> Walker<'c> {
         }
         // Timer events are not activity of the user, so they keep the running timer.
         let by_clock = matches!(self.turn.event, FlowEvent::Timer { .. });
-        let running = before.into_iter().find(|it| by_clock && it.id == SESSION_TIMER);
-        timers.push(running.unwrap_or_else(|| timer(SESSION_TIMER, self.turn.settings().session_timeout_s.saturating_mul(1000))));
+        let running = before.into_iter().find(|timer| by_clock && timer.id == SESSION_TIMER);
+        timers.push(running.unwrap_or_else(|| new_timer(SESSION_TIMER, self.turn.settings().session_timeout_s.saturating_mul(1000))));
         self.turn.state.timers = timers;
     }
 
@@ -98,7 +98,7 @@ impl<'c> Walker<'c> {
             }
             // The event's graph ended at the same question: its count continues.
             if let Some(awaiting) =
-                self.turn.state.awaiting.as_mut().filter(|it| self.turn.state.stack.len() == depth && it.node == node.id)
+                self.turn.state.awaiting.as_mut().filter(|awaiting| self.turn.state.stack.len() == depth && awaiting.node == node.id)
             {
                 awaiting.no_input_count = count;
             }

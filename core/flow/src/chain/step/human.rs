@@ -18,17 +18,17 @@ impl<'c> Runner<'c> {
         let prompt = self.render_text(&data.prompt, &self.previous_text());
         self.set_input(json!(prompt));
         let now = self.effects.now();
-        let due = data.expires_ms.and_then(|it| now.checked_add(i64::try_from(it).ok()?));
+        let due = data.expires_ms.and_then(|ms| now.checked_add(i64::try_from(ms).ok()?));
         let form = |it: &convengine_config::flow::document::Param| {
             let mut field = json!({"name": it.name.to_string(), "required": it.required});
             if let Some(members) = field.as_object_mut() {
-                members.extend(it.kind.map(|it| ("type".to_owned(), json!(it.keyword()))));
+                members.extend(it.kind.map(|kind| ("type".to_owned(), json!(kind.keyword()))));
                 members.extend(it.default.clone().map(|it| ("default".to_owned(), it)));
             }
             field
         };
         let wait = Wait {
-            due: due.map(|it| Date::from_millis(it).to_rfc3339_millis()),
+            due: due.map(|ms| Date::from_millis(ms).to_rfc3339_millis()),
             prompt: Some(prompt),
             assignees: data.assignees.clone(),
             options: data.options.clone(),

@@ -116,7 +116,7 @@ impl<'c> Turn<'c> {
 
 fn find_reached_limit<'c>(run: &AgentRun<'_>, policy: &'c AgentPolicy, name: &str) -> Option<RefusedBy<'c>> {
     let progress = &run.memory.progress;
-    if policy.max_tool_calls.is_some_and(|it| progress.turn_calls.values().sum::<u32>() >= it) {
+    if policy.max_tool_calls.is_some_and(|limit| progress.turn_calls.values().sum::<u32>() >= limit) {
         return Some((Refusal::Limit, "max_tool_calls_per_turn", "LIMIT"));
     }
     let is_counted = |limit: &CallLimit, tool: &str| limit.tools.is_empty() || limit.tools.iter().any(|it| it == tool);
@@ -133,7 +133,8 @@ fn find_reached_limit<'c>(run: &AgentRun<'_>, policy: &'c AgentPolicy, name: &st
 /// Why a conversation is handed over: a keyword that was said, or a refusal.
 fn find_reason(escalation: &Escalation, said: &[Phrase], refusals: &[Refusal]) -> Option<String> {
     // All words of the keyword occur in a row.
-    let is_said = |keyword: &Phrase| said.iter().any(|text| text.match_phrase(keyword).is_some_and(|it| it.0 == keyword.tokens().len()));
+    let is_said =
+        |keyword: &Phrase| said.iter().any(|text| text.match_phrase(keyword).is_some_and(|(length, _)| length == keyword.tokens().len()));
     let keyword = escalation.keywords.iter().find(|it| is_said(&it.1)).map(|it| it.0.clone());
-    keyword.or_else(|| escalation.on.iter().find(|it| refusals.contains(it)).map(|it| it.keyword().to_owned()))
+    keyword.or_else(|| escalation.on.iter().find(|it| refusals.contains(it)).map(|refusal| refusal.keyword().to_owned()))
 }

@@ -46,7 +46,7 @@ impl Memory {
         let of_pending = |name: &str| pending.get(name).cloned().unwrap_or_default();
         Memory {
             messages: Vec::deserialize(&member("messages")).unwrap_or_default(),
-            turns: member("turns").as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or_default(),
+            turns: member("turns").as_u64().and_then(|turns| u32::try_from(turns).ok()).unwrap_or_default(),
             instructions: member("instructions").as_str().unwrap_or_default().to_owned(),
             pending_calls: Vec::deserialize(&of_pending("calls")).unwrap_or_default(),
             pending_inputs: Vec::deserialize(&of_pending("said")).unwrap_or_default(),
@@ -74,7 +74,7 @@ impl Memory {
         let Some(last) = self.messages.iter().rposition(|it| !it.tool_calls.is_empty()) else { return };
         let (before, after) = self.messages.split_at(last);
         let answered: BTreeSet<&str> = after.iter().filter_map(|it| it.tool_call_id.as_deref()).collect();
-        let is_complete = after.first().is_some_and(|step| step.tool_calls.iter().all(|it| answered.contains(it.id.as_str())));
+        let is_complete = after.first().is_some_and(|step| step.tool_calls.iter().all(|call| answered.contains(call.id.as_str())));
         if !is_complete {
             self.messages = before.to_vec();
         }
@@ -86,8 +86,9 @@ impl Memory {
     }
 
     fn exceeds_limits(&self, limits: &AgentMemory) -> bool {
-        let of_calls = |message: &LlmMessage| message.tool_calls.iter().map(|it| it.arguments.to_string().chars().count()).sum::<usize>();
-        let chars: usize = self.messages.iter().map(|it| it.content.chars().count() + of_calls(it)).sum();
+        let of_calls =
+            |message: &LlmMessage| message.tool_calls.iter().map(|call| call.arguments.to_string().chars().count()).sum::<usize>();
+        let chars: usize = self.messages.iter().map(|message| message.content.chars().count() + of_calls(message)).sum();
         self.messages.len() > limits.max_messages || chars > limits.max_chars
     }
 

@@ -24,7 +24,7 @@ impl<'c> Turn<'c> {
     /// Notes a call with its result.
     pub(super) fn note_call(&mut self, call: &LlmToolCall, result: &Value) {
         self.note(|| {
-            let error = |member: &str| result.pointer("/error").and_then(|it| it.get(member)?.as_str());
+            let error = |member: &str| result.pointer("/error").and_then(|members| members.get(member)?.as_str());
             let (verdict, reason) = match (error("code"), error("message")) {
                 (None, _) => (Verdict::Matched, "called".to_owned()),
                 (Some(code), Some(message)) if EXPLAINED_CODES.contains(&code) => (Verdict::Failed, format!("{code}: {message}")),

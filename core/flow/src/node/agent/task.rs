@@ -37,8 +37,13 @@ impl<'c> AgentRun<'c> {
 
     /// The tool that a call names, if the model may call it now.
     pub(super) fn find_offered(&self, flow: &'c Flow, name: &str) -> Option<(&'c AgentTool, &'c FlowTool)> {
-        let mut tools = self.data.tools.iter().filter_map(|it| Some((it, flow.tool(&it.tool)?))).filter(|it| self.is_offered(it.1));
-        tools.find(|it| it.1.name_for_models() == name || it.1.id == name)
+        let mut tools = self
+            .data
+            .tools
+            .iter()
+            .filter_map(|agent_tool| Some((agent_tool, flow.tool(&agent_tool.tool)?)))
+            .filter(|it| self.is_offered(it.1));
+        tools.find(|(_, tool)| tool.name_for_models() == name || tool.id == name)
     }
 }
 

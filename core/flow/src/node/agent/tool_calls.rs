@@ -125,7 +125,8 @@ impl<'c> Turn<'c> {
             });
         }
         let (effects, location, left) = (self.effects.clone(), self.trace_location(), self.record.effects_left());
-        let http_calls: Vec<_> = prepared.iter().filter_map(|it| if let ReadyCall::Http(call) = it { Some(call) } else { None }).collect();
+        let http_calls: Vec<_> =
+            prepared.iter().filter_map(|ready| if let ReadyCall::Http(call) = ready { Some(call) } else { None }).collect();
         // The remaining effects are divided among the calls; the first calls get the remainder.
         let (share, over) = (left / http_calls.len().max(1), left % http_calls.len().max(1));
         let mut attempts: Vec<BoxFuture<'_, CallAttempts>> = Vec::new();

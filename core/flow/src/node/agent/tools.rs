@@ -78,7 +78,7 @@ impl<'c> Turn<'c> {
     pub(super) fn coerce_arguments(&self, run: &AgentRun<'c>, calls: &mut [LlmToolCall]) {
         for call in calls {
             let schema = run.find_offered(self.flow, &call.name).and_then(|it| it.1.input_schema.as_ref());
-            if let Some(schema) = schema.and_then(|it| JsonSchema::compile(it).ok()) {
+            if let Some(schema) = schema.and_then(|schema| JsonSchema::compile(schema).ok()) {
                 schema.coerce(&mut call.arguments);
             }
         }
