@@ -53,7 +53,7 @@ pub fn active_document<'c>(root: &'c Flow, mut state: &Value) -> &'c Flow {
 /// assert_eq!(ids, ["yes", "no"]);
 /// ```
 pub fn list_offered_options(state: &Value) -> impl Iterator<Item = &Value> {
-    let states = successors(Some(state), |&it| Some(running_child(it)?.1));
+    let states = successors(Some(state), |&state| Some(running_child(state)?.1));
     let lists = states.flat_map(|state| [state.pointer("/awaiting/options"), state.get("vars").and_then(|it| it.get(SHOWN_BUTTONS))]);
     lists.flatten().filter_map(Value::as_array).flatten()
 }

@@ -13,7 +13,7 @@ impl SessionView<'_, '_> {
         let FlowEvent::Message { text, .. } = &self.event else { return self.find_selected_option(options) };
         let (index, by) = self.read_option(text, options)?;
         // "The second" may be a day, but not where one of several days is asked for.
-        let may_be_value = entity.kind() == "@number" || text.contains(|it: char| it.is_numeric());
+        let may_be_value = entity.kind() == "@number" || text.contains(|character: char| character.is_numeric());
         let is_value = || may_be_value && entity.accept(&text.as_str().into(), self.extraction_context()).is_some();
         options.get(index).filter(|_| by != ChosenBy::Number || !is_value()).cloned()
     }

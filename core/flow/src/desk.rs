@@ -107,7 +107,7 @@ impl Turn<'_> {
         request.headers.push((IDEMPOTENCY_HEADER.to_owned(), key.to_owned()));
         let request = HttpRequest { secrets, max_bytes: MAX_RESPONSE_BYTES, sign: Some(sign), ..request };
         let outcome = self.effects.perform(request).await;
-        let is_accepted = |it: &HttpReply| (200..300).contains(&it.status);
+        let is_accepted = |reply: &HttpReply| (200..300).contains(&reply.status);
         let effect = format!("handoff.{call}");
         self.record.record_effect(&effect, None, if outcome.as_ref().is_ok_and(is_accepted) { "ok" } else { "error" }, 1);
         match outcome {

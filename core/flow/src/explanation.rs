@@ -165,10 +165,10 @@ impl<'c> Turn<'c> {
         });
         let gone = nodes("dropped")
             .enumerate()
-            .map(|(at, it)| {
-                (it, if at == 0 { "reset: the new version has no such node" } else { "reset: it runs within a node that is gone" })
+            .map(|(at, node)| {
+                (node, if at == 0 { "reset: the new version has no such node" } else { "reset: it runs within a node that is gone" })
             })
-            .map(|(it, reason)| Candidate::for_choice("", it, Verdict::Failed).with_reason(reason));
+            .map(|(node, reason)| Candidate::for_choice("", node, Verdict::Failed).with_reason(reason));
         let rows = kept.chain(gone).collect();
         let verdict = match text("reset") {
             Some("entity") => "the awaited value has another type: the user is asked again",

@@ -81,7 +81,12 @@ impl<'c> SessionView<'_, 'c> {
     }
 
     fn slots_of(&self, intent: Option<&'c IntentDef>, graph: &str) -> Vec<IntentSlot<'c>> {
-        let parameter = |it: &'c IntentParameter| IntentSlot { variable: &it.variable, entity: &it.entity, prompt: &it.prompt, node: None };
+        let parameter = |parameter: &'c IntentParameter| IntentSlot {
+            variable: &parameter.variable,
+            entity: &parameter.entity,
+            prompt: &parameter.prompt,
+            node: None,
+        };
         let nodes = self.flow.graph(graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
         let slot = |node: &'c Node| {
             let NodeKind::Entity(data) = &node.kind else { return None };

@@ -191,7 +191,7 @@ impl<'c> Turn<'c> {
                     they do not answer the question}.";
         let system = if instructions.trim().is_empty() { base.to_owned() } else { format!("{base}\n{instructions}") };
         let quoted: Vec<Value> =
-            (1..).zip(passages).map(|(n, (it, _)): (u32, _)| json!({"n": n, "title": it.title, "text": it.text})).collect();
+            (1..).zip(passages).map(|(n, (passage, _)): (u32, _)| json!({"n": n, "title": passage.title, "text": passage.text})).collect();
         let user = json!({"message": self.state.last_user_text(&self.event), "question": query, "passages": quoted});
         let schema = json!({
             "type": "object", "required": ["answer", "used", "answered"],
@@ -214,9 +214,9 @@ impl<'c> Turn<'c> {
                 self.send_text(&format!("{}{marks}", found.text));
             }
             Citations::List => {
-                let item = |it: &usize| {
-                    let passage = &found.passages.get(it.checked_sub(1)?)?.0;
-                    let item = json!({"title": format!("[{it}] {}", passage.title), "value": passage.source});
+                let item = |number: &usize| {
+                    let passage = &found.passages.get(number.checked_sub(1)?)?.0;
+                    let item = json!({"title": format!("[{number}] {}", passage.title), "value": passage.source});
                     Some(with_member(item, "subtitle", passage.url.clone()))
                 };
                 let items: Vec<Value> = found.used.iter().filter_map(item).collect();
@@ -227,10 +227,10 @@ impl<'c> Turn<'c> {
 
     fn trace_search(&self, query: &str, ranked: &[Fused], reply: &KnowledgeReply) {
         let title = |chunk: &str| reply.passages.iter().find(|it| it.chunk == chunk).map(|it| it.title.as_str());
-        let hit = |it: &Fused| {
+        let hit = |ranked: &Fused| {
             json!({
-                "chunk_id": it.chunk, "title": title(&it.chunk), "rrf": round_score(it.rrf), "conf": round_score(it.conf),
-                "keyword": it.keyword_score.map(round_score), "vector": it.vector_score.map(round_score),
+                "chunk_id": ranked.chunk, "title": title(&ranked.chunk), "rrf": round_score(ranked.rrf), "conf": round_score(ranked.conf),
+                "keyword": ranked.keyword_score.map(round_score), "vector": ranked.vector_score.map(round_score),
             })
         };
         let hits: Vec<Value> = ranked.iter().take(reply.passages.len()).map(hit).collect();
@@ -250,7 +250,7 @@ impl Found {
                 "score": round_score(score),
             })
         };
-        let cited = |it: &usize| self.passages.get(it.checked_sub(1)?).map(|(passage, score)| chunk(*it, passage, *score));
+        let cited = |number: &usize| self.passages.get(number.checked_sub(1)?).map(|(passage, score)| chunk(*number, passage, *score));
         let citations: Vec<Value> = self.used.iter().filter_map(cited).collect();
         let read = |(at, (passage, score)): (usize, &(Passage, f64))| {
             let mut chunk = chunk(at + 1, passage, *score);

@@ -121,7 +121,7 @@ impl<'c> Turn<'c> {
         }
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
         // A phrase of the active intent is an answer, not an interrupt.
-        let is_eligible = |it: &IntentDef| it.interrupts && it.id != active;
+        let is_eligible = |intent: &IntentDef| intent.interrupts && intent.id != active;
         let hit = self.view().match_phrase(&self.event.input_text()).filter(|it| is_eligible(it.intent));
         self.note_phrases(&mut search, &input, hit.as_ref(), is_eligible);
         let mut verified = match hit {

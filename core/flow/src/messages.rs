@@ -95,7 +95,7 @@ impl Turn<'_> {
             *self.state.counters.sequence.entry(place.to_owned()).or_default() += 1;
         }
         let blocks: Vec<Value> = data.blocks.iter().map(|it| self.render_block(it, data.selection, place)).collect();
-        let buttons = |it: &Value| it.get("buttons").and_then(Value::as_array).cloned().unwrap_or_default();
+        let buttons = |block: &Value| block.get("buttons").and_then(Value::as_array).cloned().unwrap_or_default();
         let cards = |block: &Value| block.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut options = Vec::new();
         for block in &blocks {
@@ -187,7 +187,7 @@ impl Turn<'_> {
 
     fn render_button(&mut self, button: &Button, extra: &Map) -> Value {
         let shown = json!({"id": button.id, "label": self.render_label(&button.label, extra)});
-        let url = button.url.as_ref().map(|it: &FlowTemplate| self.render_url(it, extra.clone()));
+        let url = button.url.as_ref().map(|template: &FlowTemplate| self.render_url(template, extra.clone()));
         let value = button.value.as_ref().map(|template| self.render_json(template, extra.clone()));
         with_member(with_member(shown, "value", value), "url", url)
     }

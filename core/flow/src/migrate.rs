@@ -119,7 +119,7 @@ pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &V
 impl<'v> DeclaredMigration<'v> {
     fn from_document(source: &'v Value, snapshot: &str) -> DeclaredMigration<'v> {
         let all = source.pointer("/meta/migrations").and_then(Value::as_array).into_iter().flatten();
-        let hash = |it: &str| it.trim_start_matches("sha256:").to_owned();
+        let hash = |text: &str| text.trim_start_matches("sha256:").to_owned();
         let mut fitting = all.filter(|migration| {
             migration.get("from_hash").and_then(Value::as_str).is_some_and(|from_hash| hash(from_hash) == hash(snapshot))
         });

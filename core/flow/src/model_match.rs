@@ -110,7 +110,7 @@ impl<'c> Turn<'c> {
         let flow = self.flow;
         let mut found: Vec<(usize, &IntentDef)> = Vec::new();
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| it.0.enabled && !it.0.is_fallback) {
-            let shared = |it: &Phrase| it.tokens().iter().filter(|token| input.tokens().contains(token)).count();
+            let shared = |phrase: &Phrase| phrase.tokens().iter().filter(|token| input.tokens().contains(token)).count();
             let name = Phrase::new(&format!("{} {}", intent.name, intent.description), &flow.document.default_locale);
             found.push((phrases.positive.iter().chain([&name]).map(shared).max().unwrap_or(0), intent));
         }

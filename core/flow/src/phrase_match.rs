@@ -32,9 +32,9 @@ impl<'c> SessionView<'_, 'c> {
                 };
                 let Some(score) = score.filter(|_| !self.is_refused_phrase(message, phrase)) else { continue };
                 let (length, is_plain) = (phrase.tokens().len(), marked.is_none());
-                let better = best.as_ref().is_none_or(|(best_length, best_plain, best_score, it)| {
+                let better = best.as_ref().is_none_or(|(best_length, best_plain, best_score, best_hit)| {
                     (length, is_plain, score, Reverse(intent.priority))
-                        > (*best_length, *best_plain, *best_score, Reverse(it.intent.priority))
+                        > (*best_length, *best_plain, *best_score, Reverse(best_hit.intent.priority))
                 });
                 if better {
                     let hit = IntentMatch { phrase: Some(text), ..IntentMatch::new(intent, "phrase", score) };

@@ -175,7 +175,7 @@ impl<'c> Turn<'c> {
     /// that asks least.
     fn call_person(&mut self) -> Option<Transition> {
         let flow = self.flow;
-        let of_intent = |it: &'c IntentDef| Some((questions_before_handoff(flow, &it.graph)?, it));
+        let of_intent = |intent: &'c IntentDef| Some((questions_before_handoff(flow, &intent.graph)?, intent));
         let nearest = flow.document.intents.iter().filter(|it| it.enabled).filter_map(of_intent).min_by_key(|it| it.0);
         let hands_over = |graph: &&'c String| questions_before_handoff(flow, graph).is_some();
         let graph = self.settings().fallback_limit_graph.as_ref().filter(hands_over);

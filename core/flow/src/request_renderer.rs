@@ -187,13 +187,13 @@ struct RenderedBody {
 
 /// Encodes a multipart form (RFC 7578). Returns the body and its boundary, which is a hash of all parts.
 fn encode_multipart(members: Vec<(&str, TextWithSecrets)>) -> (TextWithSecrets, String) {
-    let name = |it: &str| it.replace('\r', "%0D").replace('\n', "%0A").replace('"', "%22");
+    let escape_name = |name: &str| name.replace('\r', "%0D").replace('\n', "%0A").replace('"', "%22");
     let mut hash = convengine_text::json::canonical::Hasher::default();
     members.iter().for_each(|(name, value)| hash.add_json(&serde_json::json!([name, value.text])));
     let boundary = format!("part-{:.32}", hash.finish());
     let mut body = TextWithSecrets::default();
     for (member, value) in members {
-        body.text.push_str(&format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"\r\n\r\n", name(member)));
+        body.text.push_str(&format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"\r\n\r\n", escape_name(member)));
         let from = body.text.len();
         body.secrets.extend(value.secrets.into_iter().map(|(at, secret)| (from + at, secret)));
         body.text.push_str(&value.text);

@@ -62,7 +62,7 @@ impl<'c> Turn<'c> {
         for slot in &slots {
             let given = hints.get(&slot.variable.to_string()).filter(|it| !it.is_null());
             let kind = slot.compile_entity(self.flow);
-            let Some(value) = given.zip(kind).and_then(|(it, kind)| kind.accept(it, self.extraction_context())) else { continue };
+            let Some(value) = given.zip(kind).and_then(|(hint, kind)| kind.accept(hint, self.extraction_context())) else { continue };
             if self.view().is_slot_prefilled(&slots, slot.variable) {
                 let nodes = slots.iter().filter(|it| it.variable == slot.variable).filter_map(|it| it.node);
                 if nodes.into_iter().all(|data| self.find_violation(data, &value).is_none()) {

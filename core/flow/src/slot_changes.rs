@@ -208,7 +208,7 @@ impl Statement {
 
     /// Whether the value of a slot, or a part of its list, is denied.
     fn denies_own(&self, standing: &Standing) -> bool {
-        let is_denied = |it: &Value| self.denies(&standing.key, it);
+        let is_denied = |value: &Value| self.denies(&standing.key, value);
         is_denied(&standing.own) || standing.own.as_array().is_some_and(|items| items.iter().any(is_denied))
     }
 
@@ -276,8 +276,8 @@ impl Statement {
 
 /// A time in the half of the day in which it is nearer to another: of 3 o'clock, the one in the afternoon for half past two in the afternoon.
 fn nearest_half(other: &Value, time: Value) -> Value {
-    let minutes = |it: &Value| {
-        let (hours, minutes) = it.as_str()?.split_once(':')?;
+    let minutes = |time: &Value| {
+        let (hours, minutes) = time.as_str()?.split_once(':')?;
         Some(hours.parse::<i32>().ok()? * 60 + minutes.get(..2)?.parse::<i32>().ok()?)
     };
     let (Some(near), Some(here)) = (minutes(other), minutes(&time)) else { return time };

@@ -79,11 +79,12 @@ impl<'c> SessionView<'_, 'c> {
     /// Leaves out numbers that no words name and that are in a day, a time or a duration, although no slot takes one: "for 2 nights".
     fn drop_parts_of_times(&self, text: &str, values: &mut SlotValues) {
         let taken = values.taken.clone();
-        let is_free = |it: &EntityMatch| !taken.iter().any(|taken| overlap(taken, &it.range));
+        let is_free = |item: &EntityMatch| !taken.iter().any(|taken| overlap(taken, &item.range));
         let Some(numbers) = values.types.iter_mut().find(|kind| kind.entity == "@number" && kind.found.iter().any(is_free)) else { return };
         let kinds = ["@date", "@time", "@duration"].into_iter().filter_map(Entity::from_system_name);
         let times: Vec<EntityMatch> = kinds.flat_map(|entity| entity.find_all(text, self.extraction_context())).collect();
-        let is_part = |it: &EntityMatch| times.iter().any(|time| overlap(&time.range, &it.range) && time.range.len() > it.range.len());
+        let is_part =
+            |item: &EntityMatch| times.iter().any(|time| overlap(&time.range, &item.range) && time.range.len() > item.range.len());
         let count = numbers.found.len();
         numbers.found.retain(|number| !is_free(number) || !is_part(number));
         numbers.is_reduced |= numbers.found.len() < count;
@@ -93,7 +94,7 @@ impl<'c> SessionView<'_, 'c> {
     fn find_wanted_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
         let correction =
             read_correction(text, &self.state.locale).and_then(|correction| Some((correction.replaced?, correction.replacement)));
-        let is_wanted = |it: &EntityMatch| !self.is_unwanted(text, &it.range);
+        let is_wanted = |item: &EntityMatch| !self.is_unwanted(text, &item.range);
         let keep_wanted = |found: &mut Vec<EntityMatch>| {
             let withdrawn = correction.as_ref().and_then(|(replaced, replacement)| withdrawn_place(found, replaced, replacement));
             let count = found.len();
@@ -136,7 +137,8 @@ impl<'c> SessionView<'_, 'c> {
         let mut found = entity.find_items(text, self.extraction_context());
         let Some(replacement) = replacement.filter(|part| !found.iter().any(|it| it.range.start >= part.start)) else { return found };
         let later = entity.find_items(text.get(replacement.clone()).unwrap_or_default(), self.extraction_context());
-        let placed = |it: EntityMatch| EntityMatch { range: it.range.start + replacement.start..it.range.end + replacement.start, ..it };
+        let placed =
+            |item: EntityMatch| EntityMatch { range: item.range.start + replacement.start..item.range.end + replacement.start, ..item };
         found.extend(later.into_iter().map(placed));
         found
     }
@@ -241,7 +243,7 @@ impl<'c> SessionView<'_, 'c> {
         // A text has no punctuation around it; a number may have a sign.
         let plain = trim_punctuation(part);
         let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name.as_str()) { [plain, plain] } else { [part.trim(), plain] };
-        let is_meant = |it: &&str| !it.is_empty() && !kind.entity.is_negative_phrase(it);
+        let is_meant = |text: &&str| !text.is_empty() && !kind.entity.is_negative_phrase(text);
         let accepted = candidates.into_iter().filter(is_meant).find_map(|candidate| kind.entity.accept(&candidate.into(), context));
         if let Some(value) = accepted {
             return Some(MarkedPart { value, place: 0..part.len(), fit: MarkFit::Whole });
@@ -348,7 +350,7 @@ impl IntentTrigger {
             }
         };
         let places = entity.find_all(&self.text, view.extraction_context());
-        let is_free = |it: &&EntityMatch| !values.is_taken(&it.range) && !view.is_unwanted(&self.text, &it.range);
+        let is_free = |item: &&EntityMatch| !values.is_taken(&item.range) && !view.is_unwanted(&self.text, &item.range);
         match places.iter().find(|place| place.value.as_ref() == Some(&value)) {
             Some(place) if is_free(&place) => Some(found(value, Some(place.range.clone()))),
             Some(_) => {
@@ -377,14 +379,14 @@ fn find_types(types: &[SlotType], taken: &[Range<usize>], text: &str, find: impl
     for (number, (kind, matches)) in types.iter().zip(&found).enumerate() {
         order.extend(matches.iter().map(|it| (number, kind, it)));
     }
-    let rank = |kind: &SlotType, it: &EntityMatch| (specificity(&kind.entity), it.range.len());
+    let rank = |kind: &SlotType, item: &EntityMatch| (specificity(&kind.entity), item.range.len());
     order.sort_by_key(|(_, kind, value)| Reverse(rank(kind, value)));
     let mut kept: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
     for (number, kind, value) in order {
-        let is_part = kept.iter().any(|(other, other_kind, it)| {
+        let is_part = kept.iter().any(|(other, other_kind, item)| {
             // A type that takes whole messages says nothing about their parts.
-            let is_specific = other_kind.is_open && it.range.len() < text.trim().len();
-            *other != number && is_specific && rank(other_kind, it) > rank(kind, value) && overlap(&it.range, &value.range)
+            let is_specific = other_kind.is_open && item.range.len() < text.trim().len();
+            *other != number && is_specific && rank(other_kind, item) > rank(kind, value) && overlap(&item.range, &value.range)
         });
         if !is_part && !taken.iter().any(|it| overlap(it, &value.range)) {
             kept.push((number, kind, value));
@@ -435,9 +437,9 @@ mod tests {
     /// The values of each type in a text; a type in brackets has no open slot.
     fn found(names: &[&'static str], text: &str) -> String {
         let note = || Entity::from_patterns(&["(?s)(.+)".to_owned()], None, false).unwrap();
-        let kind = |it: &&'static str| {
-            let name = it.trim_matches(['(', ')']);
-            SlotType { name: name.to_owned(), entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *it }
+        let kind = |label: &&'static str| {
+            let name = label.trim_matches(['(', ')']);
+            SlotType { name: name.to_owned(), entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *label }
         };
         let types: Vec<SlotType> = names.iter().map(kind).collect();
         let found = find_types(&types, &[], text, |it| it.find_all(text, CONTEXT));

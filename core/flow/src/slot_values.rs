@@ -175,7 +175,7 @@ pub(super) fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
 
 /// The parts of a message with words that no value takes, as places: the words themselves may be a redacted value.
 pub(super) fn unused_parts(text: &str, used: &[Range<usize>]) -> Value {
-    let is_word = |it: char| it.is_alphanumeric();
+    let is_word = |character: char| character.is_alphanumeric();
     let mut parts: Vec<[usize; 2]> = Vec::new();
     let mut from = 0;
     let mut places: Vec<(usize, usize)> = used.iter().map(|it| (it.start, it.end)).chain([(text.len(), text.len())]).collect();

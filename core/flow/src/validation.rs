@@ -76,7 +76,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 /// Compares a value with a bound: as amounts, durations or texts.
 fn compare(value: &Value, bound: &Value) -> Option<Ordering> {
-    let amount = |it: &Value| EXPRESSION.number_of(it.get("amount").unwrap_or(it)).map(Value::Number);
+    let amount = |value: &Value| EXPRESSION.number_of(value.get("amount").unwrap_or(value)).map(Value::Number);
     if let (Some(value), Some(bound)) = (amount(value), amount(bound)) {
         return EXPRESSION.compare(Some(&value), Some(&bound));
     }

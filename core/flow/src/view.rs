@@ -115,7 +115,7 @@ impl<'t, 'c> SessionView<'t, 'c> {
 
     fn find_value_name(&self, entity: Option<&str>, value: &str) -> Option<String> {
         let lists = self.flow.document.entities.iter().filter(|list| entity.is_none_or(|id| list.id == id));
-        let name = |it: &ListEntry| self.plain_text_of(&it.label).filter(|_| it.value == value);
+        let name = |entry: &ListEntry| self.plain_text_of(&entry.label).filter(|_| entry.value == value);
         lists.flat_map(|it| &it.entries).find_map(name)
     }
 

@@ -118,14 +118,14 @@ fn is_of_step(wait: &Wait, event: &Map) -> bool {
 /// The wait that is resumed: that of the token's attempt, else of the step, else the latest. (docs/spec/chains.md#5)
 fn find_wait<'s>(state: &'s RunState, event: &Map) -> Result<&'s Wait, RunRefusal> {
     let is_of_attempt = |attempt: u32| event.get("attempt").and_then(Value::as_u64).is_none_or(|number| number == u64::from(attempt));
-    let is_open = |it: &&Wait| it.kind.is_resumable() && is_of_step(it, event) && is_of_attempt(it.attempt);
+    let is_open = |wait: &&Wait| wait.kind.is_resumable() && is_of_step(wait, event) && is_of_attempt(wait.attempt);
     let open = state.wait.as_ref().filter(is_open);
     if open.is_none() {
         let step = event.get("step").and_then(Value::as_str);
-        let is_closed = |it: &&ClosedWait| {
-            it.kind.is_resumable()
-                && step.is_none_or(|step| step == it.path || it.path.rsplit('/').next() == Some(step))
-                && is_of_attempt(it.attempt)
+        let is_closed = |wait: &&ClosedWait| {
+            wait.kind.is_resumable()
+                && step.is_none_or(|step| step == wait.path || wait.path.rsplit('/').next() == Some(step))
+                && is_of_attempt(wait.attempt)
         };
         match state.closed_waits.iter().rev().find(is_closed) {
             Some(closed) if closed.is_expired => return Err(RunRefusal::new("wait_expired", "the wait has expired")),

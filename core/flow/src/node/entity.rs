@@ -223,7 +223,7 @@ impl<'c> Turn<'c> {
         let is_free_text = takes_free_text(data, entity);
         let has_no_value = || matches!(entity.extract(&text, self.extraction_context()), Extraction::NotFound);
         // "Never mind" leaves, also where it could be a no.
-        let is_obeyed = |it: &Command| is_free_text || data.entity == "@boolean" && *it == Command::Cancel || has_no_value();
+        let is_obeyed = |command: &Command| is_free_text || data.entity == "@boolean" && *command == Command::Cancel || has_no_value();
         let command =
             self.view().read_command().filter(is_obeyed).or_else(|| self.view().refuses_active_intent().then_some(Command::Cancel));
         if let Some(command) = command {

@@ -152,7 +152,7 @@ fn render_declared_key(turn: &mut Turn<'_>, template: &FlowTemplate, extra: &Map
 
 /// Whether the retry policy covers an outcome.
 pub fn is_retryable(retry: &Retry, outcome: &Result<HttpReply, EffectError>) -> bool {
-    let listed = |it: &Value| retry.on.contains(it);
+    let listed = |condition: &Value| retry.on.contains(condition);
     match outcome {
         Ok(reply) => listed(&Value::from(reply.status)),
         Err(error) => match error.kind {

@@ -113,7 +113,7 @@ impl Turn<'_> {
     ) -> Result<(), Failure> {
         let mut taken = Vec::new();
         for output in outputs {
-            let default = |it: &Value| self.render_json(&ValueTemplate::from(it.clone()), extra.clone());
+            let default = |value: &Value| self.render_json(&ValueTemplate::from(value.clone()), extra.clone());
             taken.extend(read_output(output, body, default)?.map(|it| (&output.variable, it)));
         }
         let before = self.snapshot_variables();

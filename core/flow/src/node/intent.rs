@@ -42,9 +42,9 @@ impl<'c> Turn<'c> {
 
     pub(super) fn reprompt_parameter(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
         let given_up: Vec<String> = self.view().filled_in_graph().into_iter().map(|it| it.variable).collect();
-        let unset = |it: &&IntentParameter| {
-            let is_empty = self.state.variable(&it.variable).is_none_or(Value::is_null);
-            it.is_prompted() && is_empty && !given_up.contains(&it.variable.to_string())
+        let unset = |parameter: &&IntentParameter| {
+            let is_empty = self.state.variable(&parameter.variable).is_none_or(Value::is_null);
+            parameter.is_prompted() && is_empty && !given_up.contains(&parameter.variable.to_string())
         };
         let Some(parameter) = self.unprompted_parameters(data).into_iter().find(unset) else { return Transition::out() };
         Transition::Wait(self.prompt_for_slot(node, &format!("{}#{}", node.id, parameter.variable), &to_entity_data(parameter)))
@@ -58,8 +58,9 @@ impl<'c> Turn<'c> {
     /// The parameters without an entity node in the graph.
     fn unprompted_parameters(&self, data: &IntentData) -> Vec<&'c IntentParameter> {
         let nodes = self.graph().map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
-        let has_node =
-            |it: &&IntentParameter| nodes.iter().any(|node| matches!(&node.kind, NodeKind::Entity(data) if data.variable == it.variable));
+        let has_node = |parameter: &&IntentParameter| {
+            nodes.iter().any(|node| matches!(&node.kind, NodeKind::Entity(data) if data.variable == parameter.variable))
+        };
         let intent = self.flow.intent(&data.intent_id);
         intent.into_iter().flat_map(|it| &it.parameters).filter(|it| !has_node(it)).collect()
     }

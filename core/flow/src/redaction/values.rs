@@ -47,7 +47,7 @@ impl Redactions {
         }
         let result =
             Some(&message.content).filter(|_| message.role == LlmRole::Tool).and_then(|content| serde_json::from_str(content).ok());
-        message.content = result.map_or_else(|| self.redact_text(&message.content), |it: Value| self.redact_value(it).to_string());
+        message.content = result.map_or_else(|| self.redact_text(&message.content), |value: Value| self.redact_value(value).to_string());
         for call in &mut message.tool_calls {
             call.arguments = self.redact_value(call.arguments.take());
         }
@@ -65,7 +65,7 @@ impl Redactions {
             }
             Value::Array(items) => Value::Array(items.into_iter().map(|it| self.redact_value(it)).collect()),
             Value::Object(members) => {
-                Value::Object(members.into_iter().map(|(name, it)| (self.redact_text(&name), self.redact_value(it))).collect())
+                Value::Object(members.into_iter().map(|(name, value)| (self.redact_text(&name), self.redact_value(value))).collect())
             }
             Value::Null | Value::Bool(_) => value,
         }

@@ -102,7 +102,7 @@ impl<'c> Walker<'c> {
     pub(super) fn enter_fallback(&mut self, on: &[FallbackOn]) -> FallbackSearch {
         let Some(graph) = self.turn.graph() else { return FallbackSearch::NotFound };
         let enabled = || graph.definition.nodes.iter().filter(|it| !it.disabled);
-        let case = |it: &Node| if let NodeKind::Fallback(data) = &it.kind { Some(data.on) } else { None };
+        let case = |node: &Node| if let NodeKind::Fallback(data) = &node.kind { Some(data.on) } else { None };
         // A fallback for this case takes precedence over one for all.
         let exact = enabled().find(|node| case(node).is_some_and(|it| on.contains(&it)));
         let Some(node) = exact.or_else(|| enabled().find(|node| case(node) == Some(FallbackOn::Any))) else {

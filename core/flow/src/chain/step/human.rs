@@ -19,11 +19,11 @@ impl<'c> Runner<'c> {
         self.set_input(json!(prompt));
         let now = self.effects.now();
         let due = data.expires_ms.and_then(|ms| now.checked_add(i64::try_from(ms).ok()?));
-        let form = |it: &convengine_config::flow::document::Param| {
-            let mut field = json!({"name": it.name.to_string(), "required": it.required});
+        let form = |param: &convengine_config::flow::document::Param| {
+            let mut field = json!({"name": param.name.to_string(), "required": param.required});
             if let Some(members) = field.as_object_mut() {
-                members.extend(it.kind.map(|kind| ("type".to_owned(), json!(kind.keyword()))));
-                members.extend(it.default.clone().map(|it| ("default".to_owned(), it)));
+                members.extend(param.kind.map(|kind| ("type".to_owned(), json!(kind.keyword()))));
+                members.extend(param.default.clone().map(|it| ("default".to_owned(), it)));
             }
             field
         };

@@ -38,8 +38,8 @@ impl<'c> Turn<'c> {
         self.state.usage.tool_calls += 1;
         match self.find_passages(data, query).await {
             Ok(passages) => {
-                let passage = |(n, it): (usize, _)| {
-                    let convengine_turn::Passage { title, text, url, .. } = it;
+                let passage = |(n, found): (usize, _)| {
+                    let convengine_turn::Passage { title, text, url, .. } = found;
                     json!({"n": n, "title": title, "text": text, "url": url})
                 };
                 json!({"ok": true, "data": {"passages": (1..).zip(passages).map(passage).collect::<Vec<_>>()}})

@@ -69,7 +69,7 @@ impl<'c> Turn<'c> {
 
     fn find_used_up_budget(&self, policy: &'c AgentPolicy) -> Option<RefusedBy<'c>> {
         let cost = self.state.usage.cost_microcents;
-        let is_used_up = |it: &GuardrailKind| matches!(it, GuardrailKind::Budget(most) if cost >= *most);
+        let is_used_up = |kind: &GuardrailKind| matches!(kind, GuardrailKind::Budget(most) if cost >= *most);
         let found = policy.guardrails.iter().find(|it| is_used_up(&it.kind))?;
         Some((Refusal::Budget, &found.id, found.kind_name()))
     }
@@ -120,8 +120,8 @@ fn find_reached_limit<'c>(run: &AgentRun<'_>, policy: &'c AgentPolicy, name: &st
         return Some((Refusal::Limit, "max_tool_calls_per_turn", "LIMIT"));
     }
     let is_counted = |limit: &CallLimit, tool: &str| limit.tools.is_empty() || limit.tools.iter().any(|it| it == tool);
-    let is_reached = |it: &GuardrailKind| {
-        let GuardrailKind::Limit(limit) = it else { return false };
+    let is_reached = |kind: &GuardrailKind| {
+        let GuardrailKind::Limit(limit) = kind else { return false };
         let counts = if limit.per == CountedCalls::Conversation { &progress.calls } else { &progress.turn_calls };
         let calls: u32 = counts.iter().filter(|it| is_counted(limit, it.0)).map(|it| it.1).sum();
         is_counted(limit, name) && calls >= limit.max_calls

@@ -118,7 +118,7 @@ mod tests {
     }
 
     fn memory(shape: &str) -> Memory {
-        let message = |it: char| match it {
+        let message = |letter: char| match letter {
             'u' => LlmMessage::user("u"),
             'a' => LlmMessage::assistant("a", Vec::new()),
             'c' => LlmMessage::assistant("", vec![call("1"), call("2")]),
@@ -128,9 +128,9 @@ mod tests {
     }
 
     fn shape(memory: &Memory) -> String {
-        let letter = |it: &LlmMessage| match (it.role, it.tool_call_id.as_deref()) {
+        let letter = |message: &LlmMessage| match (message.role, message.tool_call_id.as_deref()) {
             (LlmRole::User, _) => "u".to_owned(),
-            (LlmRole::Assistant, _) if it.tool_calls.is_empty() => "a".to_owned(),
+            (LlmRole::Assistant, _) if message.tool_calls.is_empty() => "a".to_owned(),
             (LlmRole::Assistant, _) => "c".to_owned(),
             (LlmRole::Tool, id) => id.unwrap_or_default().to_owned(),
         };

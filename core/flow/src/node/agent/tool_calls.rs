@@ -215,7 +215,8 @@ impl<'c> Turn<'c> {
 
     /// The id of the called tool, or the name in the call when it is unknown.
     pub(super) fn called_tool_id(&self, run: &AgentRun<'c>, call: &LlmToolCall) -> String {
-        let named = |it: CheckedCall<'c>| if let CheckedCall::Tool(FlowTool { id, .. }, _) = it { Some(id.clone()) } else { None };
+        let named =
+            |checked: CheckedCall<'c>| if let CheckedCall::Tool(FlowTool { id, .. }, _) = checked { Some(id.clone()) } else { None };
         named(self.check_call(run, call)).unwrap_or_else(|| call.name.clone())
     }
 }
