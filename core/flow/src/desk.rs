@@ -40,12 +40,12 @@ impl Turn<'_> {
     /// Whether another person has taken the conversation: of another credential, or, where one is unknown, of another name.
     pub(super) fn is_taken_by_another(&self, author: Option<&str>, holder: Option<&str>) -> bool {
         let Some(handoff) = &self.state.handoff else { return false };
-        let of_credentials = handoff.holder.as_deref().zip(holder);
-        of_credentials.or(handoff.author.as_deref().zip(author)).is_some_and(|(first, second)| first != second)
+        let credentials = handoff.holder.as_deref().zip(holder);
+        credentials.or(handoff.author.as_deref().zip(author)).is_some_and(|(first, second)| first != second)
     }
 
     /// Records who has taken the conversation.
-    pub(super) fn name_person(&mut self, author: Option<String>, holder: Option<String>) {
+    pub(super) fn record_person(&mut self, author: Option<String>, holder: Option<String>) {
         self.trace("handoff.accepted", json!({"author": author}));
         if let Some(handoff) = &mut self.state.handoff {
             handoff.position = None;

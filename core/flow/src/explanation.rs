@@ -36,10 +36,10 @@ impl<'c> Turn<'c> {
         }
         let mut is_decided = false;
         let mut rows = Vec::new();
-        for (of_port, edge) in &edges {
+        for (edge_port, edge) in &edges {
             let condition = edge.condition.as_ref().map(|it| &it.expr).filter(|_| !edge.is_default());
             let is_chosen = chosen.is_some_and(|it| std::ptr::eq(it, *edge));
-            let name = condition.map_or(if edge.is_default() { "default" } else { of_port }, |it| &it.source);
+            let name = condition.map_or(if edge.is_default() { "default" } else { edge_port }, |it| &it.source);
             let mut candidate = Candidate::for_choice("", name, Verdict::Won);
             candidate.facts.insert("target".to_owned(), json!(edge.target));
             candidate = match condition {
@@ -100,8 +100,8 @@ impl<'c> Turn<'c> {
         let Some(explanation) = self.effects.begin_explanation("fallback") else { return };
         let (settings, event, count) = (self.settings(), &self.flow.document.events.fallback, self.state.counters.fallbacks);
         let disabled = Some("the fallback event is disabled").filter(|_| !event.enabled);
-        let below = || format!("fallback {count} is within the limit of {}", settings.fallback_limit);
-        let limit = if settings.fallback_limit_graph.is_some() { below() } else { "there is none".to_owned() };
+        let within_limit = || format!("fallback {count} is within the limit of {}", settings.fallback_limit);
+        let limit = if settings.fallback_limit_graph.is_some() { within_limit() } else { "there is none".to_owned() };
         let mut intents = self.flow.document.intents.iter().filter(|it| it.is_fallback).peekable();
         let intent = if intents.peek().is_some() { "it is disabled" } else { "there is none" };
         let options = [
@@ -158,18 +158,18 @@ impl<'c> Turn<'c> {
         let Some(explanation) = self.effects.begin_explanation("migration") else { return };
         let text = |key: &str| report.get(key).and_then(Value::as_str);
         let nodes = |key: &str| report.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        let moved = |it: &str| report.get("moved").and_then(|moved| moved.get(it)?.as_str());
-        let kept = nodes("mapped").map(|node| match moved(node) {
+        let new_place = |node: &str| report.get("moved")?.get(node)?.as_str();
+        let mapped = nodes("mapped").map(|node| match new_place(node) {
             Some(to) => Candidate::for_choice("", node, Verdict::Won).with_reason(format!("moved to {to}, as the document declares")),
             None => Candidate::for_choice("", node, Verdict::Won).with_reason("kept: the node is the same in both versions"),
         });
-        let gone = nodes("dropped")
+        let dropped = nodes("dropped")
             .enumerate()
             .map(|(at, node)| {
                 (node, if at == 0 { "reset: the new version has no such node" } else { "reset: it runs within a node that is gone" })
             })
             .map(|(node, reason)| Candidate::for_choice("", node, Verdict::Failed).with_reason(reason));
-        let rows = kept.chain(gone).collect();
+        let rows = mapped.chain(dropped).collect();
         let verdict = match text("reset") {
             Some("entity") => "the awaited value has another type: the user is asked again",
             Some(_) => "a node is gone: the session is reset to a node that exists",
@@ -210,8 +210,8 @@ impl<'c> Turn<'c> {
     pub(super) fn redact_explanations(&self) {
         self.effects.edit_explanations(|explanations| {
             let redactions = self.redactions();
-            let remembered = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str());
-            let hidden = remembered.filter(|text| !self.event.input_text().starts_with(text));
+            let stored = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str());
+            let hidden = stored.filter(|text| !self.event.input_text().starts_with(text));
             for explanation in explanations {
                 self.redact_explanation(explanation, &redactions, hidden);
             }

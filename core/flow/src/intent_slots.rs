@@ -43,8 +43,8 @@ impl<'c> SessionView<'_, 'c> {
     /// The slots that a model may read from the message: the entity of each variable.
     pub(super) fn hinted_slots(&self, intent: &'c IntentDef) -> Map {
         let slots = self.slots_of_intent(intent);
-        let may_be_read = slots.iter().filter(|it| self.is_slot_prefilled(&slots, it.variable));
-        may_be_read.map(|slot| (slot.variable.to_string(), json!(slot.entity))).collect()
+        let readable = slots.iter().filter(|it| self.is_slot_prefilled(&slots, it.variable));
+        readable.map(|slot| (slot.variable.to_string(), json!(slot.entity))).collect()
     }
 
     /// Redacts the values of a match record.

@@ -33,13 +33,13 @@ impl<'c> Turn<'c> {
         };
         let ranking = classifier.rank_among(&text, is_candidate);
         let similarities = self.find_similar_intents(&text).await;
-        let class = |id: &str| intents.iter().position(|it| it.id == id);
+        let class_of = |id: &str| intents.iter().position(|it| it.id == id);
         let similarities: Vec<(usize, f64)> =
-            similarities.iter().filter_map(|candidate| Some((class(&candidate.intent)?, candidate.similarity))).collect();
+            similarities.iter().filter_map(|candidate| Some((class_of(&candidate.intent)?, candidate.similarity))).collect();
         let ranking = classifier.fuse(ranking, &similarities);
         let acceptance = settings.acceptance();
         let threshold = classifier.threshold(acceptance);
-        let usual = classifier.threshold(Acceptance { threshold: None, ..acceptance });
+        let default_threshold = classifier.threshold(Acceptance { threshold: None, ..acceptance });
         let decision = classifier.decide(&ranking, acceptance);
         let to_match = |ranked: RankedClass| Some(IntentMatch::new(intents.get(ranked.class)?, "lexical", round(ranked.confidence)));
         let result = match decision {
@@ -49,13 +49,13 @@ impl<'c> Turn<'c> {
                 close.map(|(first, other)| LexicalResult::Close([first, other], round(best.confidence)))
             }
             Decision::Refused => {
-                let best = ranking.classes.first().copied().filter(|it| it.confidence >= usual);
+                let best = ranking.classes.first().copied().filter(|it| it.confidence >= default_threshold);
                 best.and_then(to_match).map(LexicalResult::Unsure)
             }
         };
         let result = result.unwrap_or(LexicalResult::Nothing);
-        let found = LexicalFindings { classifier, text: &text, ranking: &ranking, intents: &intents, threshold, result: &result };
-        self.publish_lexical_match(search, &found);
+        let findings = LexicalFindings { classifier, text: &text, ranking: &ranking, intents: &intents, threshold, result: &result };
+        self.publish_lexical_match(search, &findings);
         result
     }
 

@@ -56,14 +56,14 @@ impl<'c> Turn<'c> {
             }
         }
         if self.view().refuses_intent(|it| it.enabled && !it.is_fallback) {
-            return self.leave_alone(&search);
+            return self.confirm_refusal(&search);
         }
         let mut close = None;
         let lexical = self.match_lexically(&input, &mut search).await;
         if let LexicalResult::Accepted(hit) | LexicalResult::Unsure(hit) = &lexical
             && self.view().refuses_by_words(hit.intent)
         {
-            return self.leave_alone(&search);
+            return self.confirm_refusal(&search);
         }
         match lexical {
             LexicalResult::Accepted(hit) if self.settings().lexical_match.accept_above.is_some() => return self.accept_match(hit, &search),
@@ -80,7 +80,7 @@ impl<'c> Turn<'c> {
             LexicalResult::Unsure(_) | LexicalResult::Nothing => {}
             LexicalResult::Close(intents, confidence) => close = Some((intents, confidence)),
         }
-        if let Some(command) = self.view().read_command().filter(|command| self.view().is_command_meant(*command)) {
+        if let Some(command) = self.view().read_command().filter(|command| self.view().is_meaningful_when_idle(*command)) {
             return ResolvedMessage::Command(command);
         }
         if let Some(hit) = self.match_by_model(&input, &mut search).await {
@@ -149,9 +149,9 @@ impl<'c> Turn<'c> {
         };
         self.publish_match(&hit, &search);
         // What the intent does with its slots is not about the slot that was asked for.
-        let slot = self.open_explanation.take();
+        let slot_explanation = self.open_explanation.take();
         let is_begun = self.begin_intent(&hit);
-        self.open_explanation = slot;
+        self.open_explanation = slot_explanation;
         if is_begun { Interrupt::Taken(Transition::GraphPushed) } else { Interrupt::Nothing }
     }
 
@@ -175,7 +175,7 @@ impl<'c> Turn<'c> {
     }
 
     /// Says that what the user does not want is not done.
-    fn leave_alone(&mut self, search: &IntentSearch<'c>) -> ResolvedMessage<'c> {
+    fn confirm_refusal(&mut self, search: &IntentSearch<'c>) -> ResolvedMessage<'c> {
         self.publish_match_record(search, None, "refused", 0.0, json!({}));
         self.say(EngineText::LeftAlone, &[]);
         ResolvedMessage::Answered
@@ -191,7 +191,7 @@ impl<'c> Turn<'c> {
         let mut slots = hit.slots.as_object().cloned().unwrap_or_default();
         self.view().redact_slot_hints(hit.intent, &mut slots);
         let phrase = hit.phrase.map(|phrase| ("matched_phrase".to_owned(), json!(phrase)));
-        let more = [("slots".to_owned(), Value::Object(slots))].into_iter().chain(phrase).collect();
-        self.publish_match_record(search, Some(&hit.intent.id), hit.source, hit.confidence, more);
+        let details = [("slots".to_owned(), Value::Object(slots))].into_iter().chain(phrase).collect();
+        self.publish_match_record(search, Some(&hit.intent.id), hit.source, hit.confidence, details);
     }
 }

@@ -42,15 +42,16 @@ impl Turn<'_> {
     /// Words a text of the engine. Each value replaces its name in braces.
     pub(super) fn engine_text(&mut self, text: EngineText, values: &[(&str, &str)]) -> String {
         let flow = self.flow;
-        let own = flow.document.engine_text(text).and_then(|own| {
-            let of = |locale: &str| own.variants_of_locale(&self.state.channel, locale).first();
+        let localized = flow.document.engine_text(text).and_then(|variants| {
+            let first_variant = |locale: &str| variants.variants_of_locale(&self.state.channel, locale).first();
             // A language that the engine speaks is better than the default locale of the document.
-            let is_spoken = find_engine_texts(&self.state.locale).is_some();
-            of(&self.state.locale).or_else(|| if is_spoken { None } else { of(&flow.document.default_locale) })
+            let is_engine_language = find_engine_texts(&self.state.locale).is_some();
+            first_variant(&self.state.locale)
+                .or_else(|| if is_engine_language { None } else { first_variant(&flow.document.default_locale) })
         });
-        let worded = own.map(|it| self.render_text(it)).filter(|wording| !wording.trim().is_empty());
+        let own_text = localized.map(|it| self.render_text(it)).filter(|wording| !wording.trim().is_empty());
         let built_in = || engine_texts([&self.state.locale, &flow.document.default_locale]).get(text).to_owned();
-        insert_values(&worded.unwrap_or_else(built_in), values)
+        insert_values(&own_text.unwrap_or_else(built_in), values)
     }
 
     /// Sends a text of the engine.
@@ -117,17 +118,17 @@ impl Turn<'_> {
                 json!({"kind": "buttons", "text": text, "buttons": buttons})
             }
             Block::Card(card) => {
-                let mut shown = self.render_card(card, &Map::new());
-                shown.insert("kind".to_owned(), json!("card"));
-                Value::Object(shown)
+                let mut members = self.render_card(card, &Map::new());
+                members.insert("kind".to_owned(), json!("card"));
+                Value::Object(members)
             }
             Block::Carousel { items, items_from } => {
                 let cards: Vec<Value> = match items_from {
                     None => items.iter().map(|card| Value::Object(self.render_card(card, &Map::new()))).collect(),
                     Some(path) => {
                         let elements = self.list_element_roots(path, items.is_empty());
-                        let form = items.first().cloned().unwrap_or_else(Card::default_for_item);
-                        elements.iter().map(|extra| Value::Object(self.render_card(&form, extra))).collect()
+                        let template = items.first().cloned().unwrap_or_else(Card::default_for_item);
+                        elements.iter().map(|extra| Value::Object(self.render_card(&template, extra))).collect()
                     }
                 };
                 json!({"kind": "carousel", "items": cards})
@@ -138,8 +139,8 @@ impl Turn<'_> {
                     None => items.iter().map(|item| self.render_list_item(item, &Map::new())).collect(),
                     Some(path) => {
                         let elements = self.list_element_roots(path, items.is_empty());
-                        let form = items.first().cloned().unwrap_or_else(|| Card::default_for_item().into_list_item());
-                        elements.iter().map(|extra| self.render_list_item(&form, extra)).collect()
+                        let template = items.first().cloned().unwrap_or_else(|| Card::default_for_item().into_list_item());
+                        elements.iter().map(|extra| self.render_list_item(&template, extra)).collect()
                     }
                 };
                 with_member(json!({"kind": "list", "items": items}), "title", title)
@@ -163,33 +164,33 @@ impl Turn<'_> {
     }
 
     fn render_card(&mut self, card: &Card, extra: &Map) -> Map {
-        let mut shown = Map::new();
-        shown.insert("title".to_owned(), json!(self.render_text_with(&card.title, extra.clone())));
+        let mut members = Map::new();
+        members.insert("title".to_owned(), json!(self.render_text_with(&card.title, extra.clone())));
         if let Some(subtitle) = &card.subtitle {
-            shown.insert("subtitle".to_owned(), json!(self.render_text_with(subtitle, extra.clone())));
+            members.insert("subtitle".to_owned(), json!(self.render_text_with(subtitle, extra.clone())));
         }
         if let Some(url) = &card.image_url {
-            shown.insert("image_url".to_owned(), json!(self.render_url(url, extra.clone())));
+            members.insert("image_url".to_owned(), json!(self.render_url(url, extra.clone())));
         }
         if !card.buttons.is_empty() {
             let buttons: Vec<Value> = card.buttons.iter().map(|it| self.render_button(it, extra)).collect();
-            shown.insert("buttons".to_owned(), Value::Array(buttons));
+            members.insert("buttons".to_owned(), Value::Array(buttons));
         }
-        shown
+        members
     }
 
     fn render_list_item(&mut self, item: &convengine_config::flow::document::ListItem, extra: &Map) -> Value {
-        let shown = json!({"title": self.render_text_with(&item.title, extra.clone())});
+        let rendered = json!({"title": self.render_text_with(&item.title, extra.clone())});
         let subtitle = item.subtitle.as_ref().map(|template| self.render_text_with(template, extra.clone()));
         let value = item.value.as_ref().map(|template| self.render_json(template, extra.clone()));
-        with_member(with_member(shown, "subtitle", subtitle), "value", value)
+        with_member(with_member(rendered, "subtitle", subtitle), "value", value)
     }
 
     fn render_button(&mut self, button: &Button, extra: &Map) -> Value {
-        let shown = json!({"id": button.id, "label": self.render_label(&button.label, extra)});
+        let rendered = json!({"id": button.id, "label": self.render_label(&button.label, extra)});
         let url = button.url.as_ref().map(|template: &FlowTemplate| self.render_url(template, extra.clone()));
         let value = button.value.as_ref().map(|template| self.render_json(template, extra.clone()));
-        with_member(with_member(shown, "value", value), "url", url)
+        with_member(with_member(rendered, "value", value), "url", url)
     }
 
     /// Publishes a message of a person at the desk.
@@ -253,7 +254,7 @@ impl Turn<'_> {
         let end = text.char_indices().nth(MAX_HISTORY_CHARS).map_or(text.len(), |it| it.0);
         let text = text.get(..end).unwrap_or_default().to_owned();
         self.state.history.push(HistoryEntry { role: role.to_owned(), text, author, turn });
-        let spare = self.state.history.len().saturating_sub(MAX_HISTORY);
-        self.state.history.drain(..spare);
+        let excess = self.state.history.len().saturating_sub(MAX_HISTORY);
+        self.state.history.drain(..excess);
     }
 }

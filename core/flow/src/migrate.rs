@@ -72,58 +72,62 @@ struct DeclaredMigration<'v> {
 /// # Ok::<(), String>(())
 /// ```
 pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &Value) -> Migration {
-    let stays = |is_lost| Migration { kind: MigrationKind::Pinned, is_lost, state: state.clone(), report: Value::Null };
-    let Ok(mut session) = SessionState::deserialize(state) else { return stays(false) };
-    let may = match from.document.settings.version_policy {
+    let pinned = |is_lost| Migration { kind: MigrationKind::Pinned, is_lost, state: state.clone(), report: Value::Null };
+    let Ok(mut session) = SessionState::deserialize(state) else { return pinned(false) };
+    let is_allowed = match from.document.settings.version_policy {
         VersionPolicy::Pin => false,
         VersionPolicy::MigrateAtRoot => session.stack.len() <= 1 && session.awaiting.is_none(),
         VersionPolicy::MigrateEager => true,
     };
     let declared = DeclaredMigration::from_document(source, &session.snapshot);
     let before: Vec<String> = session.stack.iter().map(frame_key).collect();
-    let gone = session.stack.iter_mut().position(|it| !declared.map_frame(from, to, it));
-    let is_pinned = gone.is_some() && declared.unmappable == "stay_pinned";
-    if !may || is_pinned {
-        return stays(may);
+    let lost = session.stack.iter_mut().position(|it| !declared.map_frame(from, to, it));
+    let is_pinned = lost.is_some() && declared.unmappable == "stay_pinned";
+    if !is_allowed || is_pinned {
+        return pinned(is_allowed);
     }
     declared.rename_stored_ids(from, to, &mut session);
     let moved: Members<String, Value> = before
         .iter()
         .zip(&session.stack)
-        .take(gone.unwrap_or(before.len()))
+        .take(lost.unwrap_or(before.len()))
         .filter(|(key, frame)| **key != frame_key(frame))
         .map(|(key, frame)| (key.clone(), json!(frame_key(frame))))
         .collect();
-    let (mut passage, mut reset) = (MigrationKind::Mapped, None);
-    match gone {
+    let (mut kind, mut reset) = (MigrationKind::Mapped, None);
+    match lost {
         Some(at) => {
-            (passage, reset) = (MigrationKind::Reasked, Some("node"));
+            (kind, reset) = (MigrationKind::Reasked, Some("node"));
             reset_unmappable(&mut session, to, at, declared.unmappable);
         }
         None if has_other_entity(from, to, &before, &session) => {
-            (passage, reset) = (MigrationKind::Reasked, Some("entity"));
+            (kind, reset) = (MigrationKind::Reasked, Some("entity"));
             reask_slot(&mut session);
         }
         None => {}
     }
-    declared.vars.iter().for_each(|it| apply_variable_change(&mut session, it));
-    let mapped: Vec<&String> = before.iter().take(gone.unwrap_or(before.len())).collect();
-    let dropped: Vec<&String> = before.iter().skip(gone.unwrap_or(before.len())).collect();
+    for change in &declared.vars {
+        apply_variable_change(&mut session, change);
+    }
+    let mapped: Vec<&String> = before.iter().take(lost.unwrap_or(before.len())).collect();
+    let dropped: Vec<&String> = before.iter().skip(lost.unwrap_or(before.len())).collect();
     let report = json!({"from": session.snapshot, "to": snapshot, "mapped": mapped, "dropped": dropped, "moved": moved, "reset": reset});
     snapshot.clone_into(&mut session.snapshot);
     let active = session.stack.iter().rev().find_map(|it| it.intent_id.clone());
     session.vars.insert("_active_intent_id".to_owned(), json!(active));
-    Migration { kind: passage, is_lost: false, state: serde_json::to_value(&session).unwrap_or_default(), report }
+    Migration { kind, is_lost: false, state: serde_json::to_value(&session).unwrap_or_default(), report }
 }
 
 impl<'v> DeclaredMigration<'v> {
     fn from_document(source: &'v Value, snapshot: &str) -> DeclaredMigration<'v> {
-        let all = source.pointer("/meta/migrations").and_then(Value::as_array).into_iter().flatten();
+        let declared = source.pointer("/meta/migrations").and_then(Value::as_array).into_iter().flatten();
         let hash = |text: &str| text.trim_start_matches("sha256:").to_owned();
-        let mut fitting = all.filter(|migration| {
+        let mut matching = declared.filter(|migration| {
             migration.get("from_hash").and_then(Value::as_str).is_some_and(|from_hash| hash(from_hash) == hash(snapshot))
         });
-        let Some(found) = fitting.next() else { return DeclaredMigration { unmappable: "restart_intent", ..DeclaredMigration::default() } };
+        let Some(found) = matching.next() else {
+            return DeclaredMigration { unmappable: "restart_intent", ..DeclaredMigration::default() };
+        };
         DeclaredMigration {
             nodes: found.get("nodes").and_then(Value::as_object),
             vars: found.get("vars").and_then(Value::as_array).into_iter().flatten().collect(),
@@ -179,10 +183,10 @@ impl<'v> DeclaredMigration<'v> {
 }
 
 /// Resets a session with an unmappable frame: to the entry of its intent, or to the root.
-fn reset_unmappable(session: &mut SessionState, to: &Flow, gone: usize, policy: &str) {
+fn reset_unmappable(session: &mut SessionState, to: &Flow, lost: usize, policy: &str) {
     session.awaiting = None;
     session.vars.shift_remove("_slot");
-    let intent = session.stack.iter().take(gone + 1).rposition(|it| it.kind == FrameKind::Intent);
+    let intent = session.stack.iter().take(lost + 1).rposition(|it| it.kind == FrameKind::Intent);
     let entry = |frame: &Frame| to.graph(&frame.graph).map(|it| it.definition.entry.clone());
     let restarts = intent.filter(|_| policy != "to_root").and_then(|at| Some((at, entry(session.stack.get(at)?)?)));
     if let Some((at, node)) = restarts {
@@ -197,7 +201,7 @@ fn reset_unmappable(session: &mut SessionState, to: &Flow, gone: usize, policy: 
     let root = to.graph(&to.document.root).map(|graph| (graph.definition.id.clone(), graph.definition.entry.clone()));
     if let (Some(frame), Some((graph, node))) = (session.stack.last_mut(), root) {
         // The root frame itself is unmappable.
-        if gone == 0 {
+        if lost == 0 {
             (frame.graph, frame.node) = (graph, node);
         }
         frame.resume = None;
@@ -206,10 +210,11 @@ fn reset_unmappable(session: &mut SessionState, to: &Flow, gone: usize, policy: 
 
 /// Whether the awaited slot has another entity.
 fn has_other_entity(from: &Flow, to: &Flow, before: &[String], session: &SessionState) -> bool {
-    let asks = session.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Entity);
-    let (Some(old), Some(now)) = (before.last().and_then(|it| it.split_once('/')), session.stack.last()) else { return false };
+    let is_slot_awaited = session.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Entity);
+    let (Some(old), Some(frame)) = (before.last().and_then(|it| it.split_once('/')), session.stack.last()) else { return false };
     let variable = session.awaiting.as_ref().and_then(|it| it.variable.clone()).unwrap_or_default();
-    asks && asked_entity(from, from.node(old.0, old.1), &variable) != asked_entity(to, to.node(&now.graph, &now.node), &variable)
+    is_slot_awaited
+        && asked_entity(from, from.node(old.0, old.1), &variable) != asked_entity(to, to.node(&frame.graph, &frame.node), &variable)
 }
 
 /// The entity that a node asks for: its own, or that of a parameter of its intent.
@@ -237,7 +242,9 @@ fn apply_variable_change(session: &mut SessionState, change: &Value) {
         && let Some(value) = session.vars.shift_remove(old)
     {
         session.vars.insert(new.to_owned(), value);
-        session.filled_slots.iter_mut().filter(|it| it.variable == old).for_each(|it| new.clone_into(&mut it.variable));
+        for slot in session.filled_slots.iter_mut().filter(|it| it.variable == old) {
+            new.clone_into(&mut slot.variable);
+        }
     }
     if let Some(name) = text("default")
         && session.vars.get(name).is_none_or(Value::is_null)
@@ -305,31 +312,31 @@ mod tests {
 
     #[test]
     fn a_session_is_mapped_reasked_or_pinned() {
-        let of = |policy: &str, slot: &str, entity: &str| document(&nodes(slot, entity), &edges(slot), policy);
-        let from = of("migrate_eager", "slot", "@number");
-        for (to, waits, passage, top) in [
-            (of("pin", "slot", "@number"), true, MigrationKind::Mapped, "g/slot"),
-            (of("pin", "slot", "@string"), true, MigrationKind::Reasked, "g/slot"),
-            (of("pin", "other", "@number"), true, MigrationKind::Reasked, "g/asked"),
-            (of("pin", "other", "@number"), false, MigrationKind::Mapped, "root/idle"),
+        let version = |policy: &str, slot: &str, entity: &str| document(&nodes(slot, entity), &edges(slot), policy);
+        let from = version("migrate_eager", "slot", "@number");
+        for (to, waits, kind, top) in [
+            (version("pin", "slot", "@number"), true, MigrationKind::Mapped, "g/slot"),
+            (version("pin", "slot", "@string"), true, MigrationKind::Reasked, "g/slot"),
+            (version("pin", "other", "@number"), true, MigrationKind::Reasked, "g/asked"),
+            (version("pin", "other", "@number"), false, MigrationKind::Mapped, "root/idle"),
         ] {
             let Migration { kind: found, state, report, .. } = migrate_session(&from, &to, waits);
             let session: SessionState = serde_json::from_value(state).unwrap();
-            assert_eq!((found, session.stack.last().map(frame_key).as_deref()), (passage, Some(top)));
+            assert_eq!((found, session.stack.last().map(frame_key).as_deref()), (kind, Some(top)));
             assert_eq!(
                 (session.snapshot.as_str(), session.awaiting.is_some()),
-                (snapshot_hash(&to).as_str(), passage == MigrationKind::Mapped && waits)
+                (snapshot_hash(&to).as_str(), kind == MigrationKind::Mapped && waits)
             );
             assert_eq!((&report["from"], &report["to"]), (&json!(snapshot_hash(&from)), &json!(snapshot_hash(&to))));
         }
-        for (policy, waits, passage) in [
+        for (policy, waits, kind) in [
             ("pin", true, MigrationKind::Pinned),
             ("pin", false, MigrationKind::Pinned),
             ("migrate_at_root", true, MigrationKind::Pinned),
             ("migrate_at_root", false, MigrationKind::Mapped),
         ] {
-            let found = migrate_session(&of(policy, "slot", "@number"), &of("pin", "slot", "@number"), waits);
-            assert_eq!((found.kind, found.is_lost), (passage, false), "{policy}");
+            let found = migrate_session(&version(policy, "slot", "@number"), &version("pin", "slot", "@number"), waits);
+            assert_eq!((found.kind, found.is_lost), (kind, false), "{policy}");
         }
     }
 

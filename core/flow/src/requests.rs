@@ -60,15 +60,15 @@ impl<'c> Turn<'c> {
         let Some(hints) = hints.as_object() else { return };
         let slots = self.view().slots_of_intent(intent);
         for slot in &slots {
-            let given = hints.get(&slot.variable.to_string()).filter(|it| !it.is_null());
-            let kind = slot.compile_entity(self.flow);
-            let Some(value) = given.zip(kind).and_then(|(hint, kind)| kind.accept(hint, self.extraction_context())) else { continue };
+            let hint = hints.get(&slot.variable.to_string()).filter(|it| !it.is_null());
+            let entity = slot.compile_entity(self.flow);
+            let Some(value) = hint.zip(entity).and_then(|(hint, entity)| entity.accept(hint, self.extraction_context())) else { continue };
             if self.view().is_slot_prefilled(&slots, slot.variable) {
                 let nodes = slots.iter().filter(|it| it.variable == slot.variable).filter_map(|it| it.node);
                 if nodes.into_iter().all(|data| self.find_violation(data, &value).is_none()) {
                     // The slot asks for a value of the wrong type.
                     if self.write_variable(slot.variable, value).is_ok() {
-                        self.note_filled(slot.variable, "");
+                        self.record_filled_slot(slot.variable, "");
                     }
                 }
             } else if self.view().is_intent_slot_redacted(slot) {
@@ -82,7 +82,7 @@ impl<'c> Turn<'c> {
         let slots = self.view().slots_of_intent(intent);
         for slot in values.slots.iter().filter(|it| it.source == MARK) {
             if slots.iter().any(|intent_slot| *intent_slot.variable == slot.variable && self.view().is_intent_slot_redacted(intent_slot)) {
-                self.redact_input_with(&slot.variable, slot.own.as_ref());
+                self.redact_input_with(&slot.variable, slot.own_value.as_ref());
             }
         }
     }

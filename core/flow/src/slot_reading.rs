@@ -34,8 +34,7 @@ struct MarkedPart {
 
 /// A type of the slots of an intent.
 struct SlotType {
-    /// Its key.
-    name: String,
+    key: String,
     entity: Entity,
     /// Whether a slot of the type has no value yet.
     is_open: bool,
@@ -116,11 +115,11 @@ impl<'c> SessionView<'_, 'c> {
         let denied = denied_parts(text, &self.state.locale);
         if !denied.is_empty() && found.iter().any(|it| it.found.is_empty()) {
             let rest = blank_out(text, &denied);
-            let others = find_types(types, taken, &rest, |entity| {
+            let rest_values = find_types(types, taken, &rest, |entity| {
                 let items = entity.find_items(&rest, self.extraction_context()).into_iter();
                 entity.join_items(items.filter(is_wanted).collect())
             });
-            for (kind, other) in found.iter_mut().zip(others).filter(|it| it.0.found.is_empty()) {
+            for (kind, other) in found.iter_mut().zip(rest_values).filter(|it| it.0.found.is_empty()) {
                 *kind = TypeValues { is_reduced: true, ..other };
             }
         }
@@ -136,10 +135,10 @@ impl<'c> SessionView<'_, 'c> {
     fn find_corrected(&self, entity: &Entity, text: &str, replacement: Option<&Range<usize>>) -> Vec<EntityMatch> {
         let mut found = entity.find_items(text, self.extraction_context());
         let Some(replacement) = replacement.filter(|part| !found.iter().any(|it| it.range.start >= part.start)) else { return found };
-        let later = entity.find_items(text.get(replacement.clone()).unwrap_or_default(), self.extraction_context());
+        let replacement_matches = entity.find_items(text.get(replacement.clone()).unwrap_or_default(), self.extraction_context());
         let placed =
             |item: EntityMatch| EntityMatch { range: item.range.start + replacement.start..item.range.end + replacement.start, ..item };
-        found.extend(later.into_iter().map(placed));
+        found.extend(replacement_matches.into_iter().map(placed));
         found
     }
 
@@ -173,8 +172,8 @@ impl<'c> SessionView<'_, 'c> {
         let slots = self.slots_of_intent(intent);
         let types = self.slot_types(&slots);
         let fit = |variable: &VariablePath, part: &str| {
-            let names = slots.iter().filter(|it| it.variable == variable).map(IntentSlot::type_key);
-            let kinds = names.filter_map(|name| types.iter().find(|it| it.name == name));
+            let keys = slots.iter().filter(|it| it.variable == variable).map(IntentSlot::type_key);
+            let kinds = keys.filter_map(|key| types.iter().find(|it| it.key == key));
             kinds.map(|kind| self.read_part(kind, part).map_or(MarkFit::Unfit, |it| it.fit)).min().unwrap_or(MarkFit::Whole)
         };
         phrase.find(text, &message, &fit)
@@ -196,14 +195,14 @@ impl<'c> SessionView<'_, 'c> {
         let mut types: Vec<SlotType> = Vec::new();
         for slot in slots {
             let Some(entity) = slot.compile_entity(self.flow) else { continue };
-            let name = slot.type_key();
+            let key = slot.type_key();
             // What was there before the request may be named anew.
-            let is_filled = self.is_of_this_request(slot.variable)
+            let is_filled = self.is_filled_by_current_request(slot.variable)
                 && self.state.variable(slot.variable).is_some_and(|value| entity.accept(value, self.extraction_context()).is_some());
             let is_open = slot.is_always_asked() || !is_filled;
-            match types.iter_mut().find(|it| it.name == name) {
+            match types.iter_mut().find(|it| it.key == key) {
                 Some(known) => known.is_open |= is_open,
-                None => types.push(SlotType { name, entity, is_open }),
+                None => types.push(SlotType { key, entity, is_open }),
             }
         }
         types
@@ -219,10 +218,10 @@ impl<'c> SessionView<'_, 'c> {
             _ => Some(next),
         });
         for (variable, range) in best.map(|it| it.1.marks).unwrap_or_default() {
-            for slot in values.slots.iter_mut().filter(|slot| slot.variable == variable && slot.own.is_none()) {
-                let kind = types.iter().find(|it| it.name == slot.entity);
+            for slot in values.slots.iter_mut().filter(|slot| slot.variable == variable && slot.own_value.is_none()) {
+                let kind = types.iter().find(|it| it.key == slot.entity);
                 let Some(part) = kind.and_then(|kind| self.read_part(kind, text.get(range.clone())?)) else { continue };
-                slot.own = Some(part.value);
+                slot.own_value = Some(part.value);
                 slot.source = MARK;
                 values.taken.push(range.start + part.place.start..range.start + part.place.end);
             }
@@ -233,16 +232,16 @@ impl<'c> SessionView<'_, 'c> {
     fn read_part(&self, kind: &SlotType, part: &str) -> Option<MarkedPart> {
         let context = self.extraction_context();
         // "On Friday, no, on Saturday"
-        if !CATCH_ALL_ENTITIES.contains(&kind.name.as_str())
+        if !CATCH_ALL_ENTITIES.contains(&kind.key.as_str())
             && let Some(replacement) = read_correction(part, &self.state.locale).filter(|it| it.replaced.is_some()).map(|it| it.replacement)
-            && let Some(later) = kind.entity.find_all(part.get(replacement.clone())?, context).into_iter().next()
+            && let Some(new_match) = kind.entity.find_all(part.get(replacement.clone())?, context).into_iter().next()
         {
-            let place = later.range.start + replacement.start..later.range.end + replacement.start;
-            return Some(MarkedPart { value: later.value?, place, fit: MarkFit::Contains });
+            let place = new_match.range.start + replacement.start..new_match.range.end + replacement.start;
+            return Some(MarkedPart { value: new_match.value?, place, fit: MarkFit::Contains });
         }
         // A text has no punctuation around it; a number may have a sign.
         let plain = trim_punctuation(part);
-        let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name.as_str()) { [plain, plain] } else { [part.trim(), plain] };
+        let candidates = if CATCH_ALL_ENTITIES.contains(&kind.key.as_str()) { [plain, plain] } else { [part.trim(), plain] };
         let is_meant = |text: &&str| !text.is_empty() && !kind.entity.is_negative_phrase(text);
         let accepted = candidates.into_iter().filter(is_meant).find_map(|candidate| kind.entity.accept(&candidate.into(), context));
         if let Some(value) = accepted {
@@ -289,9 +288,10 @@ impl<'c> SessionView<'_, 'c> {
                 .map(|slot| {
                     let mut words = NearWords::default();
                     words.add_name(&slot.variable.to_string(), locales);
-                    let same =
+                    let same_slots =
                         slots.iter().filter(|intent_slot| *intent_slot.variable == slot.variable && intent_slot.type_key() == slot.entity);
-                    same.flat_map(|it| it.prompt.variants_of_locale(&self.state.channel, locales.session))
+                    same_slots
+                        .flat_map(|it| it.prompt.variants_of_locale(&self.state.channel, locales.session))
                         .for_each(|it| words.add_prompt(&it.source, locales));
                     let marks = marked.iter().flat_map(|it| it.neighbors()).filter(|it| *it.variable == slot.variable);
                     marks.for_each(|it| words.add_neighbors(it, locales));
@@ -306,7 +306,7 @@ impl<'c> SessionView<'_, 'c> {
             for (slot, number) in assign(&words.iter().collect::<Vec<_>>(), &places, &message, locales) {
                 let slot = open.get(slot).and_then(|it| values.slots.get_mut(*it));
                 if let Some((slot, found)) = slot.zip(found.get(number)) {
-                    slot.own = Some(found.value.clone().unwrap_or_default());
+                    slot.own_value = Some(found.value.clone().unwrap_or_default());
                     slot.source = "near_words";
                     values.taken.push(found.range.clone());
                 }
@@ -326,8 +326,8 @@ impl IntentTrigger {
         let values = &self.values;
         let key = data.type_key();
         let slot = values.slot(&data.variable, &key);
-        if let Some((own, source)) = slot.and_then(|slot| Some((slot.own.clone()?, slot.source))) {
-            return Some(TriggerValue { value: own, range: None, source, is_named: true }).filter(|it| !it.value.is_null());
+        if let Some((value, source)) = slot.and_then(|slot| Some((slot.own_value.clone()?, slot.source))) {
+            return Some(TriggerValue { value, range: None, source, is_named: true }).filter(|it| !it.value.is_null());
         }
         if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) {
             return None;
@@ -345,8 +345,8 @@ impl IntentTrigger {
             Extraction::Value(value) => value,
             // Of several values of a list one may be left after a denial, and a moment has a time.
             Extraction::Ambiguous(_) | Extraction::NotFound => {
-                let [left] = values.found_of(&key) else { return None };
-                return Some(found(left.value.clone()?, Some(left.range.clone())));
+                let [only] = values.found_of(&key) else { return None };
+                return Some(found(only.value.clone()?, Some(only.range.clone())));
             }
         };
         let places = entity.find_all(&self.text, view.extraction_context());
@@ -381,23 +381,23 @@ fn find_types(types: &[SlotType], taken: &[Range<usize>], text: &str, find: impl
     }
     let rank = |kind: &SlotType, item: &EntityMatch| (specificity(&kind.entity), item.range.len());
     order.sort_by_key(|(_, kind, value)| Reverse(rank(kind, value)));
-    let mut kept: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
+    let mut specific: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
     for (number, kind, value) in order {
-        let is_part = kept.iter().any(|(other, other_kind, item)| {
+        let is_part = specific.iter().any(|(other, other_kind, item)| {
             // A type that takes whole messages says nothing about their parts.
             let is_specific = other_kind.is_open && item.range.len() < text.trim().len();
             *other != number && is_specific && rank(other_kind, item) > rank(kind, value) && overlap(&item.range, &value.range)
         });
         if !is_part && !taken.iter().any(|it| overlap(it, &value.range)) {
-            kept.push((number, kind, value));
+            specific.push((number, kind, value));
         }
     }
-    let of_type = |(number, (kind, all)): (usize, (&SlotType, &Vec<EntityMatch>))| {
-        let mut left: Vec<EntityMatch> = kept.iter().filter(|it| it.0 == number).map(|it| it.2.clone()).collect();
-        left.sort_by_key(|it| it.range.start);
-        TypeValues { entity: kind.name.clone(), is_reduced: left.len() < all.len(), found: left }
+    let to_values = |(number, (kind, all)): (usize, (&SlotType, &Vec<EntityMatch>))| {
+        let mut remaining: Vec<EntityMatch> = specific.iter().filter(|it| it.0 == number).map(|it| it.2.clone()).collect();
+        remaining.sort_by_key(|it| it.range.start);
+        TypeValues { entity: kind.key.clone(), is_reduced: remaining.len() < all.len(), found: remaining }
     };
-    types.iter().zip(&found).enumerate().map(of_type).collect()
+    types.iter().zip(&found).enumerate().map(to_values).collect()
 }
 
 /// How specific the values of a type are: numbers, then phone numbers, which may be dates as well, then all others.
@@ -439,7 +439,7 @@ mod tests {
         let note = || Entity::from_patterns(&["(?s)(.+)".to_owned()], None, false).unwrap();
         let kind = |label: &&'static str| {
             let name = label.trim_matches(['(', ')']);
-            SlotType { name: name.to_owned(), entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *label }
+            SlotType { key: name.to_owned(), entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *label }
         };
         let types: Vec<SlotType> = names.iter().map(kind).collect();
         let found = find_types(&types, &[], text, |it| it.find_all(text, CONTEXT));

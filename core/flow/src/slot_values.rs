@@ -30,7 +30,7 @@ pub(super) struct SlotValue {
     /// The key of its type.
     pub entity: String,
     /// The value that belongs to it and to no other; null when several values of a list match equally well.
-    pub own: Option<Value>,
+    pub own_value: Option<Value>,
     /// How that was found: `mark` or `near_words`.
     pub source: &'static str,
 }
@@ -91,7 +91,7 @@ impl SlotValues {
         let mut values = SlotValues::default();
         for slot in slots {
             if values.slot(slot.variable, &slot.type_key()).is_none() {
-                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.type_key(), own: None, source: "" });
+                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.type_key(), own_value: None, source: "" });
             }
         }
         values
@@ -99,7 +99,7 @@ impl SlotValues {
 
     /// The value that words name for a slot.
     pub(super) fn named(&self, data: &EntityData) -> Option<&Value> {
-        self.slot(&data.variable, &data.type_key()).and_then(|it| it.own.as_ref()).filter(|it| !it.is_null())
+        self.slot(&data.variable, &data.type_key()).and_then(|it| it.own_value.as_ref()).filter(|it| !it.is_null())
     }
 
     pub(super) fn found_of(&self, key: &str) -> &[EntityMatch] {
@@ -113,7 +113,7 @@ impl SlotValues {
 
     /// Whether words name a value for another slot than this one.
     pub(super) fn names_others(&self, data: &EntityData) -> bool {
-        self.slots.iter().any(|slot| slot.own.is_some() && slot.variable != data.variable)
+        self.slots.iter().any(|slot| slot.own_value.is_some() && slot.variable != data.variable)
     }
 
     /// The only value of a slot's type that no words name for a slot; `None` for several.
@@ -164,7 +164,7 @@ impl SlotValues {
 
 impl SlotValue {
     pub(super) fn is_open_for(&self, kind: &TypeValues) -> bool {
-        self.entity == kind.entity && self.own.is_none()
+        self.entity == kind.entity && self.own_value.is_none()
     }
 }
 

@@ -35,9 +35,9 @@ fn violated_bound(rule: &Validation, value: &Value) -> Option<&'static str> {
         Some("min")
     } else if beyond(&rule.max, Ordering::Greater) {
         Some("max")
-    } else if rule.min_length.zip(length).is_some_and(|(least, length)| length < least) {
+    } else if rule.min_length.zip(length).is_some_and(|(min, length)| length < min) {
         Some("min_length")
-    } else if rule.max_length.zip(length).is_some_and(|(most, length)| length > most) {
+    } else if rule.max_length.zip(length).is_some_and(|(max, length)| length > max) {
         Some("max_length")
     } else {
         rule.pattern.as_ref().zip(value.as_str()).filter(|(pattern, text)| !matches(pattern, text)).map(|_| "pattern")

@@ -58,8 +58,8 @@ impl<'t, 'c> SessionView<'t, 'c> {
     /// The declaration of a local variable of the current frame.
     pub fn local_declaration(&self, name: &str) -> Option<&'c Param> {
         self.state.frame()?.locals.as_ref()?;
-        let form = self.graph()?.definition;
-        form.params.iter().chain(&form.returns).find(|param| param.name.first_name() == name)
+        let definition = self.graph()?.definition;
+        definition.params.iter().chain(&definition.returns).find(|param| param.name.first_name() == name)
     }
 
     /// Whether a variable is local to the current frame.
@@ -115,18 +115,18 @@ impl<'t, 'c> SessionView<'t, 'c> {
 
     fn find_value_name(&self, entity: Option<&str>, value: &str) -> Option<String> {
         let lists = self.flow.document.entities.iter().filter(|list| entity.is_none_or(|id| list.id == id));
-        let name = |entry: &ListEntry| self.plain_text_of(&entry.label).filter(|_| entry.value == value);
+        let name = |entry: &ListEntry| self.find_plain_text(&entry.label).filter(|_| entry.value == value);
         lists.flat_map(|it| &it.entries).find_map(name)
     }
 
     /// The name of an intent for users.
     pub fn name_intent(&self, intent: &IntentDef) -> String {
-        let own = Some(&intent.name).filter(|name| !name.trim().is_empty()).unwrap_or(&intent.id);
-        self.plain_text_of(&intent.label).unwrap_or_else(|| own.clone())
+        let name = Some(&intent.name).filter(|name| !name.trim().is_empty()).unwrap_or(&intent.id);
+        self.find_plain_text(&intent.label).unwrap_or_else(|| name.clone())
     }
 
     /// The first variant of a text without placeholders; `None` when it is blank.
-    fn plain_text_of(&self, text: &LocalizedText) -> Option<String> {
+    fn find_plain_text(&self, text: &LocalizedText) -> Option<String> {
         let variants = text.variants(&self.state.channel, &self.state.locale, &self.flow.document.default_locale);
         variants.first().map(|it| it.source.clone()).filter(|source| !source.trim().is_empty())
     }

@@ -139,8 +139,8 @@ impl<'c> Turn<'c> {
                 self.remove_variable(path).map_err(|it| it.0)?;
                 continue;
             }
-            let of_whole = || path.parts().get(1..).and_then(|parts| get_at(reply.changed.get(first)?, parts));
-            if let Some(value) = reply.changed.get(&literal).or_else(of_whole) {
+            let inside_variable = || path.parts().get(1..).and_then(|parts| get_at(reply.changed.get(first)?, parts));
+            if let Some(value) = reply.changed.get(&literal).or_else(inside_variable) {
                 self.write_variable(path, value.clone()).map_err(|it| it.0)?;
             }
         }

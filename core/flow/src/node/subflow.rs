@@ -24,12 +24,12 @@ impl<'c> Turn<'c> {
             ));
         }
         let inputs = data.inputs.as_ref().map(|template| into_members(self.render_json(template, Map::new()))).unwrap_or_default();
-        let missing = callee
+        let missing_param = callee
             .definition
             .params
             .iter()
             .find(|param| param.required && param.default.is_none() && non_null_input(&inputs, param.name.first_name()).is_none());
-        if let Some(param) = missing {
+        if let Some(param) = missing_param {
             return Transition::Fail(Failure::new("param_missing", format!("the graph '{}' needs '{}'", data.graph, param.name)));
         }
         let has_locals = !callee.definition.params.is_empty() || !callee.definition.returns.is_empty();

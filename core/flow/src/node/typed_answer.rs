@@ -23,8 +23,8 @@ impl Turn<'_> {
         if let Some(moment) = correction.as_ref().and_then(|correction| self.view().read_corrected_moment(entity, correction, &text)) {
             return Ok(Some(moment));
         }
-        let later = correction.and_then(|correction| self.view().find_replacement(data, entity, correction, &text));
-        let answer = later.unwrap_or(&text);
+        let replacement = correction.and_then(|correction| self.view().find_replacement(data, entity, correction, &text));
+        let answer = replacement.unwrap_or(&text);
         let mut values = self.view().find_answer_values(answer);
         let found = match entity.extract(answer, self.extraction_context()) {
             Extraction::NotFound => Ok(values.only_free(data).and_then(|it| it.value.clone())),
@@ -69,8 +69,8 @@ impl SessionView<'_, '_> {
     fn find_replacement<'t>(&self, data: &EntityData, entity: &Entity, correction: Correction, text: &'t str) -> Option<&'t str> {
         let context = self.extraction_context();
         let is_whole_text = || entity.extract(text, context) == Extraction::Value(text.trim().into());
-        let later = text.get(correction.replacement).filter(|_| correction.replaced.is_some() && !reads_any_text(&data.entity))?;
-        (entity.extract(later, context) != Extraction::NotFound && !is_whole_text()).then_some(later)
+        let replacement = text.get(correction.replacement).filter(|_| correction.replaced.is_some() && !reads_any_text(&data.entity))?;
+        (entity.extract(replacement, context) != Extraction::NotFound && !is_whole_text()).then_some(replacement)
     }
 
     /// The moment of which only the day or only the time is corrected: "tomorrow at 7, no, Friday".
@@ -79,17 +79,17 @@ impl SessionView<'_, '_> {
             return None;
         }
         let context = self.extraction_context();
-        let only = |entity: &Entity, part: Range<usize>| {
+        let find_single = |entity: &Entity, part: Range<usize>| {
             let mut found = entity.find_all(text.get(part)?, context).into_iter();
             found.next().filter(|_| found.next().is_none())?.value
         };
         if entity.extract(text.get(correction.replacement.clone())?, context) != Extraction::NotFound {
             return None;
         }
-        let moment = only(entity, correction.replaced.clone()?)?;
+        let moment = find_single(entity, correction.replaced.clone()?)?;
         let (day, time) = moment.as_str()?.split_once('T')?;
-        let new_day = only(&Entity::from_system_name("@date")?, correction.replacement.clone());
-        let new_time = only(&Entity::from_system_name("@time")?, correction.replacement.clone());
+        let new_day = find_single(&Entity::from_system_name("@date")?, correction.replacement.clone());
+        let new_time = find_single(&Entity::from_system_name("@time")?, correction.replacement.clone());
         match (new_day.as_ref().and_then(Value::as_str), new_time.as_ref().and_then(Value::as_str)) {
             (Some(day), None) => Some(json!(format!("{day}T{time}"))),
             (None, Some(time)) => Some(json!(format!("{day}T{time}"))),

@@ -24,18 +24,20 @@ pub fn redact_session(flow: &Flow, state: &mut Value) {
             }
         }
     }
-    let mut found = Vec::new();
-    redact_variables(flow, flow, state, &mut found);
-    if found.is_empty() {
+    let mut values = Vec::new();
+    redact_variables(flow, flow, state, &mut values);
+    if values.is_empty() {
         return;
     }
-    let redactions = Redactions::new(found, MIN_NUMBER_DIGITS);
-    let strike = |value: &mut Value| *value = redactions.redact_value(value.take());
+    let redactions = Redactions::new(values, MIN_NUMBER_DIGITS);
+    let redact = |value: &mut Value| *value = redactions.redact_value(value.take());
     for place in ["/vars", "/history", "/awaiting", "/event", "/data"] {
-        state.pointer_mut(place).into_iter().for_each(strike);
+        if let Some(value) = state.pointer_mut(place) {
+            redact(value);
+        }
     }
     let frames = state.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
-    frames.filter_map(|it| it.get_mut("locals")).for_each(strike);
+    frames.filter_map(|it| it.get_mut("locals")).for_each(redact);
 }
 
 /// Replaces the redacted variables of a state and of the nested programs in it, and collects their values.

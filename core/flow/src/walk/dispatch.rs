@@ -97,7 +97,7 @@ impl<'c> Walker<'c> {
         };
         let key = self.turn.begin_node();
         let next = self.turn.deliver_event(node).await;
-        let next = self.settle(node, next).await;
+        let next = self.resolve_transition(node, next).await;
         self.turn.end_node(key);
         self.walk_on(node, next).await;
     }

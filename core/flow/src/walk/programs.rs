@@ -191,9 +191,9 @@ impl<'c> Walker<'c> {
         // The nested document knows what of the message is redacted.
         if flow.kind == ProgramKind::Assistant
             && self.turn.event.is_input()
-            && let Some(said) = child.history.iter().rev().find(|entry| entry.role == "user" && entry.turn == child.turn)
+            && let Some(entry) = child.history.iter().rev().find(|entry| entry.role == "user" && entry.turn == child.turn)
         {
-            self.turn.adopt_user_text(&said.text);
+            self.turn.adopt_user_text(&entry.text);
         }
         self.turn.state.status = SessionStatus::Active;
         self.turn.state.handoff = None;
@@ -223,12 +223,12 @@ impl<'c> Walker<'c> {
 
     /// Whether a failure that nothing handles leaves the document by the node that runs it. That of a workflow always does; an assistant says
     /// its error message and has the conversation on, unless a document around it says what happens then.
-    pub(super) fn fails_outward(&self) -> bool {
+    pub(super) fn propagates_failure(&self) -> bool {
         match self.turn.flow.kind {
             ProgramKind::Workflow => !self.outer.is_empty(),
             ProgramKind::Assistant => {
-                let mut around = self.outer.iter().rev().take_while(|it| it.node.on_error != OnError::Stop);
-                around.any(OuterProgram::handles_failure)
+                let mut outer_programs = self.outer.iter().rev().take_while(|it| it.node.on_error != OnError::Stop);
+                outer_programs.any(OuterProgram::handles_failure)
             }
             ProgramKind::Agent => false,
         }
@@ -236,15 +236,15 @@ impl<'c> Walker<'c> {
 
     /// Sends the error message of the outermost document that has one, or that of the engine.
     pub(super) fn send_outermost_error(&mut self) {
-        let at = self.outer.iter().position(|it| it.flow.document.settings.error_message.is_some());
-        self.exchange_outer(at);
+        let index = self.outer.iter().position(|it| it.flow.document.settings.error_message.is_some());
+        self.swap_with_outer(index);
         self.turn.send_error();
-        self.exchange_outer(at);
+        self.swap_with_outer(index);
     }
 
     /// Exchanges the document in which the walker stands with one that is put aside.
-    fn exchange_outer(&mut self, at: Option<usize>) {
-        if let Some(outer) = at.and_then(|it| self.outer.get_mut(it)) {
+    fn swap_with_outer(&mut self, index: Option<usize>) {
+        if let Some(outer) = index.and_then(|it| self.outer.get_mut(it)) {
             swap(&mut self.turn.flow, &mut outer.flow);
             swap(&mut self.turn.state, &mut outer.state);
             swap(&mut self.turn.event, &mut outer.event);

@@ -38,9 +38,9 @@ impl<'c> Turn<'c> {
         self.state.usage.tool_calls += 1;
         match self.find_passages(data, query).await {
             Ok(passages) => {
-                let passage = |(n, found): (usize, _)| {
-                    let convengine_turn::Passage { title, text, url, .. } = found;
-                    json!({"n": n, "title": title, "text": text, "url": url})
+                let passage = |(number, passage): (usize, _)| {
+                    let convengine_turn::Passage { title, text, url, .. } = passage;
+                    json!({"n": number, "title": title, "text": text, "url": url})
                 };
                 json!({"ok": true, "data": {"passages": (1..).zip(passages).map(passage).collect::<Vec<_>>()}})
             }

@@ -43,13 +43,13 @@ impl Memory {
     pub fn from_stored(stored: Option<&Value>) -> Memory {
         let member = |name: &str| stored.and_then(|it| it.get(name)).cloned().unwrap_or_default();
         let pending = member("pending");
-        let of_pending = |name: &str| pending.get(name).cloned().unwrap_or_default();
+        let pending_member = |name: &str| pending.get(name).cloned().unwrap_or_default();
         Memory {
             messages: Vec::deserialize(&member("messages")).unwrap_or_default(),
             turns: member("turns").as_u64().and_then(|turns| u32::try_from(turns).ok()).unwrap_or_default(),
             instructions: member("instructions").as_str().unwrap_or_default().to_owned(),
-            pending_calls: Vec::deserialize(&of_pending("calls")).unwrap_or_default(),
-            pending_inputs: Vec::deserialize(&of_pending("said")).unwrap_or_default(),
+            pending_calls: Vec::deserialize(&pending_member("calls")).unwrap_or_default(),
+            pending_inputs: Vec::deserialize(&pending_member("said")).unwrap_or_default(),
             progress: AgentProgress::deserialize(&member("progress")).unwrap_or_default(),
         }
     }
@@ -86,9 +86,9 @@ impl Memory {
     }
 
     fn exceeds_limits(&self, limits: &AgentMemory) -> bool {
-        let of_calls =
+        let argument_chars =
             |message: &LlmMessage| message.tool_calls.iter().map(|call| call.arguments.to_string().chars().count()).sum::<usize>();
-        let chars: usize = self.messages.iter().map(|message| message.content.chars().count() + of_calls(message)).sum();
+        let chars: usize = self.messages.iter().map(|message| message.content.chars().count() + argument_chars(message)).sum();
         self.messages.len() > limits.max_messages || chars > limits.max_chars
     }
 

@@ -42,8 +42,8 @@ impl<'c> Turn<'c> {
     }
 
     /// Records the explanation of a step.
-    pub(super) fn end_agent_step(&mut self, run: &AgentRun<'c>, then: &AgentTransition) {
-        self.close_explanation(|| match then {
+    pub(super) fn end_agent_step(&mut self, run: &AgentRun<'c>, transition: &AgentTransition) {
+        self.close_explanation(|| match transition {
             AgentTransition::Continue => "the results of the calls go back to the model".to_owned(),
             AgentTransition::AwaitInput => "the model has called nothing: the agent waits for the user".to_owned(),
             AgentTransition::AwaitApproval => "a call waits for the approval of a person".to_owned(),
