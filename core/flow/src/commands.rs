@@ -1,4 +1,4 @@
-//! Reads commands: what the user says about the conversation itself (docs/spec/flows.md#5.6). `repair` obeys them.
+//! Reads commands: what the user says about the conversation itself (docs/spec/flows.md#5.6). `repair` handles them.
 
 use std::cell::LazyCell;
 

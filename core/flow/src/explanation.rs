@@ -210,8 +210,8 @@ impl<'c> Turn<'c> {
     pub(super) fn redact_explanations(&self) {
         self.effects.edit_explanations(|explanations| {
             let redactions = self.redactions();
-            let stored = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str());
-            let hidden = stored.filter(|text| !self.event.input_text().starts_with(text));
+            let history_text = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str());
+            let hidden = history_text.filter(|text| !self.event.input_text().starts_with(text));
             for explanation in explanations {
                 self.redact_explanation(explanation, &redactions, hidden);
             }

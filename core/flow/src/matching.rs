@@ -28,7 +28,7 @@ pub(super) enum ResolvedMessage<'c> {
     Intent(IntentMatch<'c>),
     /// Something else, which has been answered: small talk, a refusal, or one of two intents, about which the user has been asked.
     Answered,
-    /// A command, which is yet to be obeyed.
+    /// A command, which is yet to be handled.
     Command(Command),
     /// No intent.
     Unmatched(IntentSearch<'c>),

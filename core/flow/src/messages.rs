@@ -155,12 +155,12 @@ impl Turn<'_> {
         }
     }
 
-    /// The extra roots of each list element; `titled` converts elements that are not objects to `{title}`.
-    fn list_element_roots(&self, path: &convengine_text::variable_path::VariablePath, titled: bool) -> Vec<Map> {
+    /// The extra roots of each list element; `is_titled` converts elements that are not objects to `{title}`.
+    fn list_element_roots(&self, path: &convengine_text::variable_path::VariablePath, is_titled: bool) -> Vec<Map> {
         let items = self.state.variable(path).and_then(Value::as_array).cloned().unwrap_or_default();
-        let shown = |item: Value| if titled && !item.is_object() { json!({"title": item}) } else { item };
-        let extra = |(at, item): (usize, Value)| Map::from_iter([("item".to_owned(), shown(item)), ("index".to_owned(), json!(at))]);
-        items.into_iter().take(50).enumerate().map(extra).collect()
+        let to_root = |item: Value| if is_titled && !item.is_object() { json!({"title": item}) } else { item };
+        let roots = |(at, item): (usize, Value)| Map::from_iter([("item".to_owned(), to_root(item)), ("index".to_owned(), json!(at))]);
+        items.into_iter().take(50).enumerate().map(roots).collect()
     }
 
     fn render_card(&mut self, card: &Card, extra: &Map) -> Map {

@@ -292,7 +292,7 @@ mod tests {
         json!([{"id": "a", "source": "asked", "target": slot}, {"id": "b", "source": slot, "target": "done"}])
     }
 
-    fn state(of: &Value, waits: bool) -> Value {
+    fn state(document: &Value, waits: bool) -> Value {
         let mut stack = vec![json!({"graph": "root", "node": "idle", "kind": "root"})];
         let mut awaiting = Value::Null;
         if waits {
@@ -300,7 +300,7 @@ mod tests {
             awaiting = json!({"kind": "entity", "node": "slot", "entity": "@number", "variable": "people"});
         }
         json!({
-            "schema_version": "1.0", "session_id": "s", "program": "assistant", "snapshot": snapshot_hash(of), "status": "active", "turn": 2,
+            "schema_version": "1.0", "session_id": "s", "program": "assistant", "snapshot": snapshot_hash(document), "status": "active", "turn": 2,
             "seq": 3, "vars": {"name": "Ada", "_agent_memory_slot": {"v": 1}}, "counters": {"attempts": {"g/slot": 1, "g/asked": 7}}, "stack": stack, "awaiting": awaiting,
         })
     }

@@ -110,9 +110,9 @@ impl<'c> Turn<'c> {
         let flow = self.flow;
         let mut candidates: Vec<(usize, &IntentDef)> = Vec::new();
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| it.0.enabled && !it.0.is_fallback) {
-            let shared = |phrase: &Phrase| phrase.tokens().iter().filter(|token| input.tokens().contains(token)).count();
+            let count_shared_words = |phrase: &Phrase| phrase.tokens().iter().filter(|token| input.tokens().contains(token)).count();
             let name = Phrase::new(&format!("{} {}", intent.name, intent.description), &flow.document.default_locale);
-            candidates.push((phrases.positive.iter().chain([&name]).map(shared).max().unwrap_or(0), intent));
+            candidates.push((phrases.positive.iter().chain([&name]).map(count_shared_words).max().unwrap_or(0), intent));
         }
         if candidates.len() > MAX_CANDIDATES {
             candidates.sort_by_key(|it| std::cmp::Reverse(it.0));

@@ -125,12 +125,12 @@ fn fail_turn(walker: &mut Walker<'_>, reason: &'static str) -> bool {
         walker.abort_turn(reason);
         return false;
     };
-    let exceeded = std::mem::replace(&mut walker.turn.state, before);
-    walker.turn.state.turn = exceeded.turn;
-    walker.turn.state.seq = exceeded.seq;
-    walker.turn.state.usage = exceeded.usage;
-    walker.turn.state.last_event_at = exceeded.last_event_at;
-    walker.turn.state.counters.visits = exceeded.counters.visits;
+    let oversized = std::mem::replace(&mut walker.turn.state, before);
+    walker.turn.state.turn = oversized.turn;
+    walker.turn.state.seq = oversized.seq;
+    walker.turn.state.usage = oversized.usage;
+    walker.turn.state.last_event_at = oversized.last_event_at;
+    walker.turn.state.counters.visits = oversized.counters.visits;
     walker.turn.trace("gives_up", json!({"reason": reason}));
     walker.turn.send_error();
     walker.turn.record.stop_reason = reason;

@@ -22,8 +22,8 @@ enum Preamble<'t> {
 }
 
 impl<'c> Turn<'c> {
-    /// Obeys a command instead of an answer to a slot. `place` is the id of the slot.
-    pub(super) fn obey_in_slot(
+    /// Handles a command instead of an answer to a slot. `place` is the id of the slot.
+    pub(super) fn handle_command_in_slot(
         &mut self,
         node: &'c Node,
         place: &str,
@@ -84,8 +84,8 @@ impl<'c> Turn<'c> {
         }
     }
 
-    /// Obeys a command instead of the choice of a button. Afterwards the message is repeated, unless something else happens.
-    pub(super) fn obey_at_buttons(&mut self, command: Command) -> Option<Transition> {
+    /// Handles a command instead of the choice of a button. Afterwards the message is repeated, unless something else happens.
+    pub(super) fn handle_command_at_buttons(&mut self, command: Command) -> Option<Transition> {
         if let Some(next) = self.begin_command(command) {
             return Some(next);
         }
@@ -109,8 +109,8 @@ impl<'c> Turn<'c> {
         None
     }
 
-    /// Obeys a command while nothing is awaited.
-    pub(super) fn obey_when_idle(&mut self, command: Command) -> Transition {
+    /// Handles a command while nothing is awaited.
+    pub(super) fn handle_command_when_idle(&mut self, command: Command) -> Transition {
         self.state.counters.fallbacks = 0;
         if let Some(next) = self.begin_command(command) {
             return next;

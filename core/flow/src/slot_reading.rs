@@ -136,9 +136,9 @@ impl<'c> SessionView<'_, 'c> {
         let mut found = entity.find_items(text, self.extraction_context());
         let Some(replacement) = replacement.filter(|part| !found.iter().any(|it| it.range.start >= part.start)) else { return found };
         let replacement_matches = entity.find_items(text.get(replacement.clone()).unwrap_or_default(), self.extraction_context());
-        let placed =
+        let shift =
             |item: EntityMatch| EntityMatch { range: item.range.start + replacement.start..item.range.end + replacement.start, ..item };
-        found.extend(replacement_matches.into_iter().map(placed));
+        found.extend(replacement_matches.into_iter().map(shift));
         found
     }
 
@@ -149,9 +149,9 @@ impl<'c> SessionView<'_, 'c> {
 
     /// The times of the moments in a text, without their days.
     fn times_of_moments(&self, text: &str) -> Vec<EntityMatch> {
-        let read =
+        let find =
             |name: &str| Entity::from_system_name(name).map(|entity| entity.find_all(text, self.extraction_context())).unwrap_or_default();
-        let days = read("@date");
+        let days = find("@date");
         let time = |moment: EntityMatch| {
             let value = moment.value?;
             let time = value.as_str()?.split_once('T')?.1.to_owned();
@@ -160,7 +160,7 @@ impl<'c> SessionView<'_, 'c> {
             let range = if before.len() > behind.len() { before } else { behind };
             Some(EntityMatch { range, value: Some(time.into()) })
         };
-        read("@datetime").into_iter().filter_map(time).collect()
+        find("@datetime").into_iter().filter_map(time).collect()
     }
 
     /// Matches a message with a phrase that has marks.
@@ -335,10 +335,10 @@ impl IntentTrigger {
         let is_alone = values.slots.iter().filter(|it| it.entity == key).count() < 2;
         let kind = values.types.iter().find(|kind| slot.is_some() && kind.entity == key);
         let is_shared = |kind: &&TypeValues| kind.is_reduced || kind.found.iter().any(|item| !is_alone || values.is_taken(&item.range));
-        let found = |value: Value, range: Option<Range<usize>>| TriggerValue { value, range, source: "entity", is_named: is_alone };
+        let new_value = |value: Value, range: Option<Range<usize>>| TriggerValue { value, range, source: "entity", is_named: is_alone };
         if let Some(kind) = kind.filter(is_shared) {
             let first = kind.found.iter().find(|it| !values.is_taken(&it.range))?;
-            return Some(found(first.value.clone()?, Some(first.range.clone())));
+            return Some(new_value(first.value.clone()?, Some(first.range.clone())));
         }
         // A slot of another graph, or one whose values are not found by their place.
         let value = match entity.extract(&self.text, view.extraction_context()) {
@@ -346,18 +346,18 @@ impl IntentTrigger {
             // Of several values of a list one may be left after a denial, and a moment has a time.
             Extraction::Ambiguous(_) | Extraction::NotFound => {
                 let [only] = values.found_of(&key) else { return None };
-                return Some(found(only.value.clone()?, Some(only.range.clone())));
+                return Some(new_value(only.value.clone()?, Some(only.range.clone())));
             }
         };
         let places = entity.find_all(&self.text, view.extraction_context());
         let is_free = |item: &&EntityMatch| !values.is_taken(&item.range) && !view.is_unwanted(&self.text, &item.range);
         match places.iter().find(|place| place.value.as_ref() == Some(&value)) {
-            Some(place) if is_free(&place) => Some(found(value, Some(place.range.clone()))),
+            Some(place) if is_free(&place) => Some(new_value(value, Some(place.range.clone()))),
             Some(_) => {
                 let next = places.iter().filter(|it| it.value.is_some()).find(is_free)?;
-                Some(found(next.value.clone()?, Some(next.range.clone())))
+                Some(new_value(next.value.clone()?, Some(next.range.clone())))
             }
-            None => values.taken.is_empty().then(|| found(value, None)),
+            None => values.taken.is_empty().then(|| new_value(value, None)),
         }
     }
 }
@@ -375,14 +375,14 @@ pub(super) fn takes_free_text(data: &EntityData, entity: &Entity) -> bool {
 /// Finds the values of all types. A value that overlaps a taken place, or a more specific value of another type, is left out.
 fn find_types(types: &[SlotType], taken: &[Range<usize>], text: &str, find: impl Fn(&Entity) -> Vec<EntityMatch>) -> Vec<TypeValues> {
     let found: Vec<Vec<EntityMatch>> = types.iter().map(|it| find(&it.entity)).collect();
-    let mut order: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
+    let mut by_rank: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
     for (number, (kind, matches)) in types.iter().zip(&found).enumerate() {
-        order.extend(matches.iter().map(|it| (number, kind, it)));
+        by_rank.extend(matches.iter().map(|it| (number, kind, it)));
     }
     let rank = |kind: &SlotType, item: &EntityMatch| (specificity(&kind.entity), item.range.len());
-    order.sort_by_key(|(_, kind, value)| Reverse(rank(kind, value)));
+    by_rank.sort_by_key(|(_, kind, value)| Reverse(rank(kind, value)));
     let mut specific: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
-    for (number, kind, value) in order {
+    for (number, kind, value) in by_rank {
         let is_part = specific.iter().any(|(other, other_kind, item)| {
             // A type that takes whole messages says nothing about their parts.
             let is_specific = other_kind.is_open && item.range.len() < text.trim().len();

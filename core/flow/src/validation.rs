@@ -29,11 +29,11 @@ impl Turn<'_> {
 
 /// Returns the first bound of a rule that a value violates; the rule's expression is not evaluated.
 fn violated_bound(rule: &Validation, value: &Value) -> Option<&'static str> {
-    let beyond = |bound: &Option<Value>, wrong: Ordering| bound.as_ref().and_then(|it| compare(value, it)).is_some_and(|it| it == wrong);
+    let is_beyond = |bound: &Option<Value>, wrong: Ordering| bound.as_ref().and_then(|it| compare(value, it)).is_some_and(|it| it == wrong);
     let length = value.as_str().map(|text| text.chars().count());
-    if beyond(&rule.min, Ordering::Less) {
+    if is_beyond(&rule.min, Ordering::Less) {
         Some("min")
-    } else if beyond(&rule.max, Ordering::Greater) {
+    } else if is_beyond(&rule.max, Ordering::Greater) {
         Some("max")
     } else if rule.min_length.zip(length).is_some_and(|(min, length)| length < min) {
         Some("min_length")

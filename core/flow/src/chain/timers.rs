@@ -69,8 +69,8 @@ impl Runner<'_> {
     fn child_timers(&self) -> Vec<Timer> {
         let timers = self.state.child.as_ref().and_then(|it| it.get("timers")).and_then(Value::as_array);
         let read = |timer: &Value| Timer::deserialize(timer).ok();
-        let own = timers.into_iter().flatten().filter_map(read).filter(|it| it.id != "session");
-        own.map(|it| Timer { id: format!("{CHILD_PREFIX}{}", it.id), ..it }).collect()
+        let session_timers = timers.into_iter().flatten().filter_map(read).filter(|it| it.id != "session");
+        session_timers.map(|it| Timer { id: format!("{CHILD_PREFIX}{}", it.id), ..it }).collect()
     }
 
     /// Handles a timer.

@@ -235,7 +235,7 @@ impl<'c> Turn<'c> {
             if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting.clone(), false).await {
                 return Some(interrupted);
             }
-            return Some(self.obey_in_slot(node, id, data, None, command));
+            return Some(self.handle_command_in_slot(node, id, data, None, command));
         }
         if data.take == Take::Anything {
             return None;
@@ -340,12 +340,13 @@ impl<'c> Turn<'c> {
 
     /// Handles the answer to a confirmation.
     async fn on_confirmation(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> SlotResult {
-        let pressed = self.view().find_selected_option(&awaiting.options).and_then(|option| option.get("value").and_then(Value::as_bool));
-        let pressed = pressed.map(|it| if it { Consent::Yes } else { Consent::No });
-        if let Some(command) = self.view().read_command().filter(|_| pressed.is_none()) {
-            return self.obey_in_slot(node, id, data, Some(candidate), command);
+        let button_answer =
+            self.view().find_selected_option(&awaiting.options).and_then(|option| option.get("value").and_then(Value::as_bool));
+        let button_answer = button_answer.map(|it| if it { Consent::Yes } else { Consent::No });
+        if let Some(command) = self.view().read_command().filter(|_| button_answer.is_none()) {
+            return self.handle_command_in_slot(node, id, data, Some(candidate), command);
         }
-        match pressed.or_else(|| read_consent(&self.event.input_text(), &self.state.locale)) {
+        match button_answer.or_else(|| read_consent(&self.event.input_text(), &self.state.locale)) {
             Some(Consent::Yes) => {
                 self.note_slot_value(data, &candidate, "the user has confirmed the value");
                 return self.write_slot(id, data, candidate);
@@ -436,12 +437,12 @@ impl SessionView<'_, '_> {
     /// Whether the message says that it replaces something, or is nothing but a value.
     fn is_correction(&self, data: &EntityData) -> bool {
         let text = self.event.input_text();
-        let denies = |data: &EntityData| {
+        let has_denied_value = |data: &EntityData| {
             let found =
                 self.flow.compile_slot_entity(data).map(|entity| entity.find_all(&text, self.extraction_context())).unwrap_or_default();
             found.iter().any(|it| is_part_denied(&text, &it.range, &self.state.locale))
         };
-        denies(data)
+        has_denied_value(data)
             || read_correction(&text, &self.state.locale).is_some()
             || !is_question(&text, &self.state.locale) && !self.has_many_words()
     }

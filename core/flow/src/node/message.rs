@@ -64,7 +64,7 @@ impl<'c> Turn<'c> {
             Interrupt::Nothing => {}
         }
         if let Some(command) = command {
-            return self.obey_at_buttons(command).unwrap_or_else(|| self.repeat_message(node, data));
+            return self.handle_command_at_buttons(command).unwrap_or_else(|| self.repeat_message(node, data));
         }
         // The message is repeated once, then the node is left.
         let key = self.state.node_key(&node.id);

@@ -114,7 +114,7 @@ impl<'c> Walker<'c> {
             }
             ResolvedMessage::Answered => {}
             ResolvedMessage::Command(command) => {
-                let next = self.turn.obey_when_idle(command);
+                let next = self.turn.handle_command_when_idle(command);
                 let Some(node) = self.turn.current_node() else { return };
                 self.walk_on(node, next).await;
             }

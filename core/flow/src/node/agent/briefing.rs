@@ -53,7 +53,7 @@ impl Turn<'_> {
 }
 
 /// The instructions of an AI agent beside its mission. They depend only on the document.
-pub(super) fn standing_instructions(policy: &AgentPolicy) -> String {
+pub(super) fn policy_instructions(policy: &AgentPolicy) -> String {
     let slots = policy.memory_slots.iter().map(|slot| match slot.label.trim() {
         "" => format!("- {}", slot.key),
         label => format!("- {}: {label}", slot.key),

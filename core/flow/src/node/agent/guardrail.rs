@@ -69,7 +69,7 @@ impl<'c> Turn<'c> {
 
     fn find_exhausted_budget(&self, policy: &'c AgentPolicy) -> Option<GuardrailRefusal<'c>> {
         let cost = self.state.usage.cost_microcents;
-        let is_exhausted = |kind: &GuardrailKind| matches!(kind, GuardrailKind::Budget(most) if cost >= *most);
+        let is_exhausted = |kind: &GuardrailKind| matches!(kind, GuardrailKind::Budget(limit) if cost >= *limit);
         let found = policy.guardrails.iter().find(|it| is_exhausted(&it.kind))?;
         Some((Refusal::Budget, &found.id, found.kind_name()))
     }
@@ -87,14 +87,14 @@ impl<'c> Turn<'c> {
             text = masked;
         }
         if run.policy.is_some() && !text.trim().is_empty() {
-            run.said.push(text.clone());
+            run.texts.push(text.clone());
         }
         text
     }
 
     /// Decides whether the conversation is handed over after a reply.
     pub(super) fn check_escalation(&mut self, run: &AgentRun<'c>) -> bool {
-        let texts: Vec<Phrase> = run.said.iter().map(|it| Phrase::without_accents(it)).collect();
+        let texts: Vec<Phrase> = run.texts.iter().map(|it| Phrase::without_accents(it)).collect();
         for guardrail in run.policy.iter().flat_map(|it| &it.guardrails) {
             let GuardrailKind::Escalate(escalation) = &guardrail.kind else { continue };
             let Some(reason) = find_reason(escalation, &texts, &run.refusals) else { continue };

@@ -39,7 +39,7 @@ impl<'c> Turn<'c> {
         run.memory.start_run();
         let instructions = self.render_text(&data.instructions);
         run.memory.instructions = self.redactions().redact_text(&instructions);
-        run.memory.instructions.extend(run.policy.map(briefing::standing_instructions));
+        run.memory.instructions.extend(run.policy.map(briefing::policy_instructions));
         self.trace("agent.enter", json!({"node": node.id}));
         if let Some(greeting) = &data.greeting {
             self.send_localized(greeting, &self.state.node_key(&node.id));
@@ -96,9 +96,9 @@ impl<'c> Turn<'c> {
 
     /// The text of the event, or its history entry when a slot has redacted it.
     fn redacted_input_text(&self) -> String {
-        let stored = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str()).unwrap_or_default();
+        let history_text = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str()).unwrap_or_default();
         let text = self.event.input_text();
-        if text.starts_with(stored) { text } else { stored.to_owned() }
+        if text.starts_with(history_text) { text } else { history_text.to_owned() }
     }
 
     async fn on_agent_message(&mut self, mut run: AgentRun<'c>, text: &str) -> Transition {
@@ -218,14 +218,14 @@ impl<'c> Turn<'c> {
     }
 
     /// Ends the turn of an agent, or leaves its node.
-    fn close_agent(&mut self, mut run: AgentRun<'c>, step: AgentTransition) -> Transition {
-        let is_escalated = matches!(step, AgentTransition::AwaitInput) && self.check_escalation(&run);
+    fn close_agent(&mut self, mut run: AgentRun<'c>, transition: AgentTransition) -> Transition {
+        let is_escalated = matches!(transition, AgentTransition::AwaitInput) && self.check_escalation(&run);
         if is_escalated {
             self.begin_agent_step(&run, None);
             self.close_explanation(|| "a guardrail hands the conversation over to a person".to_owned());
         }
-        let step = if is_escalated { AgentTransition::Leave("handoff") } else { step };
-        let port = match step {
+        let transition = if is_escalated { AgentTransition::Leave("handoff") } else { transition };
+        let port = match transition {
             AgentTransition::Continue | AgentTransition::AwaitInput | AgentTransition::AwaitApproval => {
                 self.prune_memory(&mut run);
                 self.store_memory(&run);
@@ -245,8 +245,8 @@ impl<'c> Turn<'c> {
         }
         // Within a workflow, the node that runs an AI agent has these ports.
         let is_exit = run.policy.is_some() && self.is_nested && port != Ok("done");
-        let transition = port.map_or_else(Transition::Fail, |port| Transition::Port(port.to_owned()));
-        if is_exit { leave_nested_agent(transition) } else { transition }
+        let node_transition = port.map_or_else(Transition::Fail, |port| Transition::Port(port.to_owned()));
+        if is_exit { leave_nested_agent(node_transition) } else { node_transition }
     }
 
     /// Redacts the memory and trims it to its limits.

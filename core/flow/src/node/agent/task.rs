@@ -15,7 +15,7 @@ impl<'c> Turn<'c> {
     /// Begins a turn of an AI agent: finds the task of the message, and counts calls anew.
     pub(super) fn begin_agent_turn(&mut self, run: &mut AgentRun<'c>, text: &str) {
         let Some(policy) = run.policy else { return };
-        run.said.push(text.to_owned());
+        run.texts.push(text.to_owned());
         run.memory.progress.turn_calls.clear();
         run.memory.progress.task = find_task(policy, text).map(|it| it.id.clone());
         self.trace("user", json!({"node": run.node.id, "text": text, "task": run.memory.progress.task}));
