@@ -90,7 +90,7 @@ fn block_text(block: &Value, channel: ChannelCapabilities) -> String {
         "carousel" => items("items").iter().map(|card| block_text(&with_kind(card.clone(), "card"), channel)).collect(),
         "list" => {
             let entry = |item: &Value| {
-                let part = |name: &str| it.get(name).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned);
+                let part = |name: &str| item.get(name).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned);
                 let words: Vec<String> = [part("title"), part("subtitle")].into_iter().flatten().collect();
                 format!("- {}", words.join(": "))
             };

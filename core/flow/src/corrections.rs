@@ -87,7 +87,7 @@ impl<'c> Turn<'c> {
         if self.view().is_slot_redacted(data) {
             self.redact_input(&data.variable);
         } else {
-            self.say(EngineText::CorrectionResult, &[("value", &shown)]);
+            self.say(EngineText::Corrected, &[("value", &shown)]);
         }
         true
     }
