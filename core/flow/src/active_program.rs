@@ -53,7 +53,7 @@ pub fn active_document<'c>(root: &'c Flow, mut state: &Value) -> &'c Flow {
 /// assert_eq!(ids, ["yes", "no"]);
 /// ```
 pub fn list_offered_options(state: &Value) -> impl Iterator<Item = &Value> {
-    let states = successors(Some(state), |&it| Some(running_child(it)?.1));
+    let states = successors(Some(state), |&state| Some(running_child(state)?.1));
     let lists = states.flat_map(|state| [state.pointer("/awaiting/options"), state.get("vars").and_then(|it| it.get(SHOWN_BUTTONS))]);
     lists.flatten().filter_map(Value::as_array).flatten()
 }
@@ -102,7 +102,7 @@ mod tests {
         let child = json!({"vars": {"_shown": [option("c")]}, "awaiting": {"options": [option("b")]}, "stack": []});
         let state = json!({"awaiting": {"kind": "button", "options": [option("a"), option("b")]}, "stack": [{"node": "run"}],
             "vars": {"_child": {"run": child, "other": {"awaiting": {"options": [option("d")]}}}}});
-        let ids: Vec<&str> = list_offered_options(&state).filter_map(|it| it.get("id")?.as_str()).collect();
+        let ids: Vec<&str> = list_offered_options(&state).filter_map(|choice| choice.get("id")?.as_str()).collect();
         assert_eq!(ids, ["a", "b", "b", "c"]);
         assert_eq!(list_offered_options(&json!({"awaiting": null})).count(), 0);
     }

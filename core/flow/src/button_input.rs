@@ -13,14 +13,15 @@ impl SessionView<'_, '_> {
         let FlowEvent::Message { text, .. } = &self.event else { return self.find_selected_option(options) };
         let (index, by) = self.read_option(text, options)?;
         // "The second" may be a day, but not where one of several days is asked for.
-        let may_be_value = entity.kind() == "@number" || text.contains(|it: char| it.is_numeric());
-        let is_value = || may_be_value && entity.accept(&text.as_str().into(), self.extraction_context()).is_some();
+        let can_be_value = entity.kind() == "@number" || text.contains(|character: char| character.is_numeric());
+        let is_value = || can_be_value && entity.accept(&text.as_str().into(), self.extraction_context()).is_some();
         options.get(index).filter(|_| by != ChosenBy::Number || !is_value()).cloned()
     }
 
     /// Reads which option a text names, and how.
     fn read_option(&self, text: &str, options: &[Value]) -> Option<(usize, ChosenBy)> {
-        let labels: Vec<Vec<&str>> = options.iter().map(|it| it.get("label").and_then(Value::as_str).into_iter().collect()).collect();
+        let labels: Vec<Vec<&str>> =
+            options.iter().map(|option| option.get("label").and_then(Value::as_str).into_iter().collect()).collect();
         read_choice(text, &labels, &self.state.locale)
     }
 
@@ -31,9 +32,9 @@ impl SessionView<'_, '_> {
         }
         let FlowEvent::Button { button_id, value, label, .. } = &self.event else { return None };
         // Cards rendered from a list share button ids; value and label tell them apart.
-        let named = || options.iter().filter(|it| it.get("id").and_then(Value::as_str) == Some(button_id));
-        let of_value = || named().find(|it| value.is_some() && it.get("value") == value.as_ref());
-        let of_label = || named().find(|it| label.is_some() && it.get("label").and_then(Value::as_str) == label.as_deref());
-        of_value().or_else(of_label).or_else(|| named().next()).cloned()
+        let with_id = || options.iter().filter(|option| option.get("id").and_then(Value::as_str) == Some(button_id));
+        let with_value = || with_id().find(|option| value.is_some() && option.get("value") == value.as_ref());
+        let with_label = || with_id().find(|option| label.is_some() && option.get("label").and_then(Value::as_str) == label.as_deref());
+        with_value().or_else(with_label).or_else(|| with_id().next()).cloned()
     }
 }

@@ -87,10 +87,10 @@ fn block_text(block: &Value, channel: ChannelCapabilities) -> String {
         "text" => vec![member("text")],
         "buttons" => vec![member("text")],
         "card" => vec![member("title"), member("subtitle")],
-        "carousel" => items("items").iter().map(|it| block_text(&with_kind(it.clone(), "card"), channel)).collect(),
+        "carousel" => items("items").iter().map(|card| block_text(&with_kind(card.clone(), "card"), channel)).collect(),
         "list" => {
-            let entry = |it: &Value| {
-                let part = |name: &str| it.get(name).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned);
+            let entry = |item: &Value| {
+                let part = |name: &str| item.get(name).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned);
                 let words: Vec<String> = [part("title"), part("subtitle")].into_iter().flatten().collect();
                 format!("- {}", words.join(": "))
             };
@@ -100,9 +100,9 @@ fn block_text(block: &Value, channel: ChannelCapabilities) -> String {
         _ => Vec::new(),
     };
     if !channel.buttons {
-        let label = |it: &Value| it.get("label").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let number = |it: &Value| it.get("number").and_then(Value::as_u64).unwrap_or_default();
-        lines.extend(items("buttons").iter().map(|it| format!("{}. {}", number(it), label(it))));
+        let label = |button: &Value| button.get("label").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let number = |button: &Value| button.get("number").and_then(Value::as_u64).unwrap_or_default();
+        lines.extend(items("buttons").iter().map(|button| format!("{}. {}", number(button), label(button))));
     }
     lines.retain(|it| !it.is_empty());
     lines.join("\n")

@@ -36,7 +36,7 @@ pub struct ChildTurn {
 impl ChildTurn {
     /// The texts of the messages, a line each.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.messages.iter().filter_map(|it| it.get("text")?.as_str()).collect();
+        let texts: Vec<&str> = self.messages.iter().filter_map(|message| message.get("text")?.as_str()).collect();
         texts.join("\n")
     }
 

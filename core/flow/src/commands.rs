@@ -1,4 +1,4 @@
-//! Reads commands: what the user says about the conversation itself (docs/spec/flows.md#5.6). `repair` obeys them.
+//! Reads commands: what the user says about the conversation itself (docs/spec/flows.md#5.6). `repair` handles them.
 
 use std::cell::LazyCell;
 
@@ -16,27 +16,27 @@ impl SessionView<'_, '_> {
     pub(super) fn read_command(&self) -> Option<Command> {
         let FlowEvent::Message { text, .. } = &self.event else { return None };
         let rules = &self.flow.document.repair;
-        let said = LazyCell::new(|| Phrase::new(text, &self.flow.document.default_locale));
-        let own = rules.commands.iter().find(|rule| {
+        let message = LazyCell::new(|| Phrase::new(text, &self.flow.document.default_locale));
+        let rule = rules.commands.iter().find(|rule| {
             let phrases = rule.phrases_of(&self.state.locale);
-            phrases.into_iter().any(|it| Phrase::new(it, &self.flow.document.default_locale) == *said)
+            phrases.into_iter().any(|phrase| Phrase::new(phrase, &self.flow.document.default_locale) == *message)
         });
-        let command = own.map(|it| it.command).or_else(|| read_command(text, &self.state.locale))?;
+        let command = rule.map(|it| it.command).or_else(|| read_command(text, &self.state.locale))?;
         rules.is_enabled(command).then_some(command)
     }
 
     /// Whether a command means anything while nothing is awaited.
-    pub(super) fn is_command_meant(&self, command: Command) -> bool {
+    pub(super) fn is_meaningful_when_idle(&self, command: Command) -> bool {
         match command {
             Command::Skip | Command::Back => false,
-            Command::Help => !self.named_intents().is_empty(),
+            Command::Help => !self.intent_names().is_empty(),
             Command::Repeat => self.last_bot_text().is_some(),
             Command::Cancel | Command::StartOver | Command::Person => true,
         }
     }
 
     /// The intents that are named to somebody who asks what can be done.
-    pub(super) fn named_intents(&self) -> String {
+    pub(super) fn intent_names(&self) -> String {
         let named = self.flow.document.intents.iter().filter(|it| it.enabled && !it.is_fallback);
         named.take(MAX_NAMED_INTENTS).map(|it| self.name_intent(it)).collect::<Vec<_>>().join(", ")
     }

@@ -14,7 +14,7 @@ use super::turn::Turn;
 use super::view::format_value;
 
 /// What a message has changed.
-pub(super) enum Corrected {
+pub(super) enum CorrectionResult {
     /// Nothing: it says nothing about filled slots.
     Nothing,
     /// Nothing, and a message to the user says so.
@@ -26,16 +26,16 @@ pub(super) enum Corrected {
 impl<'c> Turn<'c> {
     /// Changes the filled slots of which the message has another value. `asked` is the slot whose question it answers. Words
     /// beside a value and the words of corrections say that a filled slot is meant; others are changed as far as that is expected.
-    pub(super) fn correct_slots(&mut self, asked: Option<&EntityData>, expected: ExpectedChange) -> Corrected {
+    pub(super) fn correct_slots(&mut self, asked: Option<&EntityData>, expected: ExpectedChange) -> CorrectionResult {
         if !self.flow.document.repair.correction || !matches!(self.event, FlowEvent::Message { .. }) {
-            return Corrected::Nothing;
+            return CorrectionResult::Nothing;
         }
         let Changes { slots: changes, text, mut values } = self.view().read_changes(asked, expected);
         if changes.is_empty() {
-            return Corrected::Nothing;
+            return CorrectionResult::Nothing;
         }
         let mut first: Option<usize> = None;
-        let order: Vec<String> = self.view().filled_in_graph().into_iter().map(|it| it.place).collect();
+        let places: Vec<String> = self.view().filled_slots_in_graph().into_iter().map(|it| it.place).collect();
         for SlotChange { slot, data, value } in changes {
             if let Some(place) = value.as_ref().and_then(|it| values.place_of(&data, it)) {
                 values.take(place);
@@ -58,15 +58,17 @@ impl<'c> Turn<'c> {
                 }
             }
             self.trace("repair", json!({"pattern": "correction", "variable": data.variable.to_string()}));
-            let at = order.iter().position(|it| *it == slot.place);
+            let at = places.iter().position(|it| *it == slot.place);
             first = at.filter(|at| first.is_none_or(|first| *at < first)).or(first);
         }
-        let Some(node) = first.and_then(|it| order.get(it)).and_then(|it| self.view().node_at(it)) else { return Corrected::Refused };
+        let Some(node) = first.and_then(|it| places.get(it)).and_then(|place| self.view().find_slot_node(place)) else {
+            return CorrectionResult::Refused;
+        };
         self.state.move_to(&node.id);
         self.is_rewalking = true;
         // What else was said is for the slots that are still open.
-        self.offer_answer(&text, values, order);
-        Corrected::Changed(Transition::GraphPushed)
+        self.offer_answer(&text, values, places);
+        CorrectionResult::Changed(Transition::GraphPushed)
     }
 
     /// Gives a filled slot another value, and says so; returns whether it has it.
@@ -81,7 +83,7 @@ impl<'c> Turn<'c> {
         if self.write_variable(&data.variable, value).is_err() {
             return false;
         }
-        self.note_filled(&data.variable, &slot.place);
+        self.record_filled_slot(&data.variable, &slot.place);
         if self.view().is_slot_redacted(data) {
             self.redact_input(&data.variable);
         } else {

@@ -40,12 +40,12 @@ impl Turn<'_> {
     /// Whether another person has taken the conversation: of another credential, or, where one is unknown, of another name.
     pub(super) fn is_taken_by_another(&self, author: Option<&str>, holder: Option<&str>) -> bool {
         let Some(handoff) = &self.state.handoff else { return false };
-        let of_credentials = handoff.holder.as_deref().zip(holder);
-        of_credentials.or(handoff.author.as_deref().zip(author)).is_some_and(|(first, second)| first != second)
+        let credentials = handoff.holder.as_deref().zip(holder);
+        credentials.or(handoff.author.as_deref().zip(author)).is_some_and(|(first, second)| first != second)
     }
 
     /// Records who has taken the conversation.
-    pub(super) fn name_person(&mut self, author: Option<String>, holder: Option<String>) {
+    pub(super) fn record_person(&mut self, author: Option<String>, holder: Option<String>) {
         self.trace("handoff.accepted", json!({"author": author}));
         if let Some(handoff) = &mut self.state.handoff {
             handoff.position = None;
@@ -107,7 +107,7 @@ impl Turn<'_> {
         request.headers.push((IDEMPOTENCY_HEADER.to_owned(), key.to_owned()));
         let request = HttpRequest { secrets, max_bytes: MAX_RESPONSE_BYTES, sign: Some(sign), ..request };
         let outcome = self.effects.perform(request).await;
-        let is_accepted = |it: &HttpReply| (200..300).contains(&it.status);
+        let is_accepted = |reply: &HttpReply| (200..300).contains(&reply.status);
         let effect = format!("handoff.{call}");
         self.record.record_effect(&effect, None, if outcome.as_ref().is_ok_and(is_accepted) { "ok" } else { "error" }, 1);
         match outcome {

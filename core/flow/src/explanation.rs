@@ -31,15 +31,15 @@ impl<'c> Turn<'c> {
             .flat_map(|graph| route.tried_ports().flat_map(move |port| graph.edges(&node.id, port).map(move |edge| (port, edge))))
             .collect();
         // An only way is no decision.
-        if edges.len() < 2 && edges.iter().all(|it| it.1.condition.is_none() || it.1.is_default()) && chosen.is_some() {
+        if edges.len() < 2 && edges.iter().all(|(_, edge)| edge.condition.is_none() || edge.is_default()) && chosen.is_some() {
             return;
         }
         let mut is_decided = false;
         let mut rows = Vec::new();
-        for (of_port, edge) in &edges {
+        for (edge_port, edge) in &edges {
             let condition = edge.condition.as_ref().map(|it| &it.expr).filter(|_| !edge.is_default());
             let is_chosen = chosen.is_some_and(|it| std::ptr::eq(it, *edge));
-            let name = condition.map_or(if edge.is_default() { "default" } else { of_port }, |it| &it.source);
+            let name = condition.map_or(if edge.is_default() { "default" } else { edge_port }, |it| &it.source);
             let mut candidate = Candidate::for_choice("", name, Verdict::Won);
             candidate.facts.insert("target".to_owned(), json!(edge.target));
             candidate = match condition {
@@ -51,7 +51,7 @@ impl<'c> Turn<'c> {
             rows.push(candidate);
         }
         let about = json!({"node": self.state.node_key(&node.id), "port": port, "target": chosen.map(|it| &it.target)});
-        let is_conditional = chosen.is_some_and(|it| it.condition.is_some() && !it.is_default());
+        let is_conditional = chosen.is_some_and(|edge| edge.condition.is_some() && !edge.is_default());
         let verdict = match chosen {
             Some(edge) if is_conditional => format!("the condition of the edge to '{}' is the first that is true", edge.target),
             Some(edge) => format!("no condition is true: the edge to '{}' is taken without one", edge.target),
@@ -67,7 +67,7 @@ impl<'c> Turn<'c> {
         let Some(explanation) = self.effects.begin_explanation("route").filter(|_| !options.is_empty()) else { return };
         let candidate = |option: &Value| {
             let text = |name: &str| option.get(name).and_then(Value::as_str).unwrap_or_default();
-            let is_chosen = chosen.is_some_and(|it| it.0 == text("id"));
+            let is_chosen = chosen.is_some_and(|(id, _)| id == text("id"));
             let mut candidate = Candidate::for_choice("", text("id"), if is_chosen { Verdict::Won } else { Verdict::NotMatched });
             candidate.facts.insert("label".to_owned(), json!(text("label")));
             candidate
@@ -83,7 +83,7 @@ impl<'c> Turn<'c> {
         let scope = self.scope();
         let (verdict, reason) = match &condition.compiled {
             Ok(expr) => {
-                candidate.facts.extend(expr.paths().iter().map(|it| (it.to_string(), json!(scope.value(it)))));
+                candidate.facts.extend(expr.paths().iter().map(|path| (path.to_string(), json!(scope.value(path)))));
                 match expr.is_true(&scope) {
                     Ok(true) => (Verdict::Won, String::new()),
                     Ok(false) => (Verdict::NotMatched, "the condition is false".to_owned()),
@@ -100,8 +100,8 @@ impl<'c> Turn<'c> {
         let Some(explanation) = self.effects.begin_explanation("fallback") else { return };
         let (settings, event, count) = (self.settings(), &self.flow.document.events.fallback, self.state.counters.fallbacks);
         let disabled = Some("the fallback event is disabled").filter(|_| !event.enabled);
-        let below = || format!("fallback {count} is within the limit of {}", settings.fallback_limit);
-        let limit = if settings.fallback_limit_graph.is_some() { below() } else { "there is none".to_owned() };
+        let within_limit = || format!("fallback {count} is within the limit of {}", settings.fallback_limit);
+        let limit = if settings.fallback_limit_graph.is_some() { within_limit() } else { "there is none".to_owned() };
         let mut intents = self.flow.document.intents.iter().filter(|it| it.is_fallback).peekable();
         let intent = if intents.peek().is_some() { "it is disabled" } else { "there is none" };
         let options = [
@@ -158,18 +158,18 @@ impl<'c> Turn<'c> {
         let Some(explanation) = self.effects.begin_explanation("migration") else { return };
         let text = |key: &str| report.get(key).and_then(Value::as_str);
         let nodes = |key: &str| report.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        let moved = |it: &str| report.get("moved").and_then(|moved| moved.get(it)?.as_str());
-        let kept = nodes("mapped").map(|it| match moved(it) {
-            Some(to) => Candidate::for_choice("", it, Verdict::Won).with_reason(format!("moved to {to}, as the document declares")),
-            None => Candidate::for_choice("", it, Verdict::Won).with_reason("kept: the node is the same in both versions"),
+        let new_place = |node: &str| report.get("moved")?.get(node)?.as_str();
+        let mapped = nodes("mapped").map(|node| match new_place(node) {
+            Some(to) => Candidate::for_choice("", node, Verdict::Won).with_reason(format!("moved to {to}, as the document declares")),
+            None => Candidate::for_choice("", node, Verdict::Won).with_reason("kept: the node is the same in both versions"),
         });
-        let gone = nodes("dropped")
+        let dropped = nodes("dropped")
             .enumerate()
-            .map(|(at, it)| {
-                (it, if at == 0 { "reset: the new version has no such node" } else { "reset: it runs within a node that is gone" })
+            .map(|(at, node)| {
+                (node, if at == 0 { "reset: the new version has no such node" } else { "reset: it runs within a node that is gone" })
             })
-            .map(|(it, reason)| Candidate::for_choice("", it, Verdict::Failed).with_reason(reason));
-        let rows = kept.chain(gone).collect();
+            .map(|(node, reason)| Candidate::for_choice("", node, Verdict::Failed).with_reason(reason));
+        let rows = mapped.chain(dropped).collect();
         let verdict = match text("reset") {
             Some("entity") => "the awaited value has another type: the user is asked again",
             Some(_) => "a node is gone: the session is reset to a node that exists",
@@ -196,7 +196,7 @@ impl<'c> Turn<'c> {
     /// Begins the explanation of a slot or an agent step.
     pub(super) fn open_explanation(&mut self, topic: &'static str, about: impl FnOnce(&Self) -> Value) {
         let explanation = self.effects.begin_explanation(topic);
-        self.open_explanation = explanation.map(|it| Box::new(it.with_subject(about(self))));
+        self.open_explanation = explanation.map(|explanation| Box::new(explanation.with_subject(about(self))));
     }
 
     /// Records the explanation of a slot or an agent step with its verdict, unless that is decided already.
@@ -210,8 +210,8 @@ impl<'c> Turn<'c> {
     pub(super) fn redact_explanations(&self) {
         self.effects.edit_explanations(|explanations| {
             let redactions = self.redactions();
-            let remembered = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str());
-            let hidden = remembered.filter(|it| !self.event.input_text().starts_with(it));
+            let history_text = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str());
+            let hidden = history_text.filter(|text| !self.event.input_text().starts_with(text));
             for explanation in explanations {
                 self.redact_explanation(explanation, &redactions, hidden);
             }
@@ -221,7 +221,7 @@ impl<'c> Turn<'c> {
     fn redact_explanation(&self, explanation: &mut Explanation, redactions: &Redactions, hidden: Option<&str>) {
         let redact = |value: Value| {
             let value = redactions.redact_value(value);
-            self.flow.document.agent.as_ref().map(|it| mask_trace(it, value.clone())).unwrap_or(value)
+            self.flow.document.agent.as_ref().map(|policy| mask_trace(policy, value.clone())).unwrap_or(value)
         };
         let redact_map = |map: &mut Map| *map = into_members(redact(Value::Object(std::mem::take(map))));
         let redact_text = |text: &mut String| {
@@ -230,14 +230,18 @@ impl<'c> Turn<'c> {
             }
         };
         if let Some(hidden) = hidden {
-            explanation.about.get_mut("text").into_iter().for_each(|it| *it = json!(hidden));
+            if let Some(text) = explanation.about.get_mut("text") {
+                *text = json!(hidden);
+            }
         }
         redact_map(&mut explanation.about);
         redact_text(&mut explanation.verdict);
         for row in &mut explanation.rows {
             if hidden.is_some() {
                 // Terms are parts of the message.
-                ["for", "against"].into_iter().for_each(|it| drop(row.facts.shift_remove(it)));
+                for fact in ["for", "against"] {
+                    row.facts.shift_remove(fact);
+                }
             }
             redact_map(&mut row.facts);
             redact_text(&mut row.reason);

@@ -37,7 +37,7 @@ impl Failure {
 
 /// The failure code of an effect that failed.
 pub fn effect_failure_code(error: &EffectError) -> &'static str {
-    let known = error.detail.as_ref().and_then(|it| HOST_FAILURE_CODES.into_iter().find(|code| *code == it.code()));
+    let known = error.detail.as_ref().and_then(|detail| HOST_FAILURE_CODES.into_iter().find(|code| *code == detail.code()));
     if let Some(code) = known {
         return code;
     }

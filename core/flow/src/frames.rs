@@ -35,7 +35,7 @@ impl<'c> Turn<'c> {
     pub(super) fn push_intent(&mut self, intent: &str, graph: &str) -> bool {
         let interrupted = self.state.awaiting.take().is_some();
         let is_interrupt =
-            |it: &[Frame]| matches!(it, [below, above] if below.resume == Some(Resume::Reenter) && above.kind == FrameKind::Intent);
+            |pair: &[Frame]| matches!(pair, [below, above] if below.resume == Some(Resume::Reenter) && above.kind == FrameKind::Intent);
         let depth = self.state.stack.windows(2).filter(|it| is_interrupt(it)).count();
         if interrupted && depth >= MAX_INTERRUPT_DEPTH {
             self.warn("interrupt_depth", json!({"intent": intent}));

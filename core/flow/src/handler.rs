@@ -99,7 +99,7 @@ impl Turn<'_> {
     fn choose_input_handler(&self) -> Handler {
         if self.state.awaiting.is_some() {
             Handler::WaitingNode
-        } else if self.state.frame().is_some_and(|it| it.resume == Some(Resume::After)) {
+        } else if self.state.frame().is_some_and(|frame| frame.resume == Some(Resume::After)) {
             Handler::MigratedNode
         } else if self.flow.kind == ProgramKind::Assistant {
             Handler::Intents

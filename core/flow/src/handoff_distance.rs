@@ -19,20 +19,20 @@ fn fewest_questions<'f>(flow: &'f Flow, graph: &str, callers: &mut Vec<&'f str>)
     }
     callers.push(&definition.id);
     // Nodes and the questions before them, fewest first.
-    let mut open = VecDeque::from([(0, definition.entry.as_str())]);
+    let mut pending = VecDeque::from([(0, definition.entry.as_str())]);
     let mut visited: Vec<&str> = Vec::new();
     let mut fewest: Option<usize> = None;
-    while let Some((questions, id)) = open.pop_front() {
-        let Some(node) = definition.nodes.iter().find(|it| it.id == id && !visited.contains(&it.id.as_str())) else { continue };
+    while let Some((questions, id)) = pending.pop_front() {
+        let Some(node) = definition.nodes.iter().find(|node| node.id == id && !visited.contains(&node.id.as_str())) else { continue };
         visited.push(id);
-        let more = questions_to_handoff(flow, node, callers);
-        fewest = more.map(|it| questions + it).into_iter().chain(fewest).min();
-        let is_asking = !node.disabled && may_wait(flow, graph, node);
+        let questions_after = questions_to_handoff(flow, node, callers);
+        fewest = questions_after.map(|it| questions + it).into_iter().chain(fewest).min();
+        let is_asking = !node.disabled && can_wait(flow, graph, node);
         for edge in definition.edges.iter().filter(|it| it.source == id) {
             if is_asking {
-                open.push_back((questions + 1, &edge.target));
+                pending.push_back((questions + 1, &edge.target));
             } else {
-                open.push_front((questions, &edge.target));
+                pending.push_front((questions, &edge.target));
             }
         }
     }
@@ -52,7 +52,7 @@ fn questions_to_handoff<'f>(flow: &'f Flow, node: &'f Node, callers: &mut Vec<&'
 }
 
 /// Whether a node may wait for an answer.
-fn may_wait(flow: &Flow, graph: GraphRef<'_>, node: &Node) -> bool {
+fn can_wait(flow: &Flow, graph: GraphRef<'_>, node: &Node) -> bool {
     match node.traits().waiting {
         Waiting::Always => true,
         Waiting::AnswerToMessage => graph.await_mode(node) != Await::None,

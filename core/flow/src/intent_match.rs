@@ -98,5 +98,5 @@ impl LexicalResult<'_> {
 
 /// Whether a negative phrase rules an intent out.
 pub(super) fn is_ruled_out(phrases: &IntentPhrases, input: &Phrase) -> bool {
-    phrases.negative.iter().any(|it| input.match_phrase(it).is_some())
+    phrases.negative.iter().any(|phrase| input.match_phrase(phrase).is_some())
 }

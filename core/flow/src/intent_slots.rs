@@ -43,15 +43,15 @@ impl<'c> SessionView<'_, 'c> {
     /// The slots that a model may read from the message: the entity of each variable.
     pub(super) fn hinted_slots(&self, intent: &'c IntentDef) -> Map {
         let slots = self.slots_of_intent(intent);
-        let may_be_read = slots.iter().filter(|it| self.is_slot_prefilled(&slots, it.variable));
-        may_be_read.map(|it| (it.variable.to_string(), json!(it.entity))).collect()
+        let readable = slots.iter().filter(|it| self.is_slot_prefilled(&slots, it.variable));
+        readable.map(|slot| (slot.variable.to_string(), json!(slot.entity))).collect()
     }
 
     /// Redacts the values of a match record.
     pub(super) fn redact_slot_hints(&self, intent: &'c IntentDef, hints: &mut Map) {
         let slots = self.slots_of_intent(intent);
         for (name, value) in hints {
-            if slots.iter().any(|it| it.variable.to_string() == *name && self.is_intent_slot_redacted(it)) {
+            if slots.iter().any(|slot| slot.variable.to_string() == *name && self.is_intent_slot_redacted(slot)) {
                 *value = json!(format!("[{name}]"));
             }
         }
@@ -59,9 +59,9 @@ impl<'c> SessionView<'_, 'c> {
 
     /// Whether the message that triggers an intent may fill a variable: no slot of it forbids that.
     pub(super) fn is_slot_prefilled(&self, slots: &[IntentSlot<'c>], variable: &VariablePath) -> bool {
-        slots.iter().filter(|it| it.variable == variable).all(|it| match it.node {
+        slots.iter().filter(|it| it.variable == variable).all(|slot| match slot.node {
             Some(data) => self.is_prefilled(data),
-            None => !self.is_value_redacted(variable, it.entity),
+            None => !self.is_value_redacted(variable, slot.entity),
         })
     }
 
@@ -81,7 +81,12 @@ impl<'c> SessionView<'_, 'c> {
     }
 
     fn slots_of(&self, intent: Option<&'c IntentDef>, graph: &str) -> Vec<IntentSlot<'c>> {
-        let parameter = |it: &'c IntentParameter| IntentSlot { variable: &it.variable, entity: &it.entity, prompt: &it.prompt, node: None };
+        let parameter = |parameter: &'c IntentParameter| IntentSlot {
+            variable: &parameter.variable,
+            entity: &parameter.entity,
+            prompt: &parameter.prompt,
+            node: None,
+        };
         let nodes = self.flow.graph(graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
         let slot = |node: &'c Node| {
             let NodeKind::Entity(data) = &node.kind else { return None };
@@ -94,7 +99,7 @@ impl<'c> SessionView<'_, 'c> {
     /// The data of a parameter of an intent.
     pub(super) fn parameter_data(&self, intent: &str, variable: &str) -> Option<EntityData> {
         let parameters = self.flow.intent(intent).into_iter().flat_map(|it| &it.parameters);
-        parameters.into_iter().find(|it| it.variable.to_string() == variable).map(to_entity_data)
+        parameters.into_iter().find(|parameter| parameter.variable.to_string() == variable).map(to_entity_data)
     }
 }
 

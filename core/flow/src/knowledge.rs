@@ -23,20 +23,20 @@ const MAX_PASSAGE_CHARS: usize = 4000;
 /// Maximum characters of a query.
 const MAX_QUERY_CHARS: usize = 2000;
 
-/// What a search has led to.
-pub(super) enum Answer {
+/// The result of a search.
+pub(super) enum KnowledgeResult {
     /// An answer with its citations.
-    Found(Found),
+    Answer(KnowledgeAnswer),
     /// Nothing answers the query.
     NoResult,
 }
 
 /// An answer.
-pub(super) struct Found {
+pub(super) struct KnowledgeAnswer {
     text: String,
     /// The numbers of the cited passages, from 1.
-    used: Vec<usize>,
-    conf: f64,
+    cited: Vec<usize>,
+    confidence: f64,
     passages: Vec<(Passage, f64)>,
 }
 
@@ -47,65 +47,65 @@ impl<'c> Turn<'c> {
             return false;
         }
         let data = KnowledgeData::for_fallback(self.settings().knowledge_fallback_min_score);
-        let found = match self.answer_query(&data).await {
-            Ok(Answer::Found(found)) => found,
-            Ok(Answer::NoResult) => return false,
+        let answer = match self.answer_query(&data).await {
+            Ok(KnowledgeResult::Answer(answer)) => answer,
+            Ok(KnowledgeResult::NoResult) => return false,
             Err(failure) => {
                 self.warn("knowledge.failed", json!({"code": failure.code}));
                 return false;
             }
         };
-        if self.write_variable(&data.variable, found.to_value()).is_err() {
+        if self.write_variable(&data.variable, answer.to_value()).is_err() {
             self.warn("knowledge.variable_ignored", json!({"variable": data.variable.to_string()}));
         }
-        self.publish_match_record(search, None, "knowledge", round_score(found.conf), json!({}));
+        self.publish_match_record(search, None, "knowledge", round_score(answer.confidence), json!({}));
         self.state.counters.fallbacks = 0;
-        self.send_found(&data, &found);
+        self.send_answer(&data, &answer);
         true
     }
 
     /// Searches the knowledge base for the query of a node, and words the answer.
-    pub(super) async fn answer_query(&mut self, data: &KnowledgeData) -> Result<Answer, Failure> {
+    pub(super) async fn answer_query(&mut self, data: &KnowledgeData) -> Result<KnowledgeResult, Failure> {
         let query = self.knowledge_query(data).await;
         if query.trim().is_empty() {
-            return Ok(Answer::NoResult);
+            return Ok(KnowledgeResult::NoResult);
         }
         let reply = self.search_knowledge(data, &query).await?;
         let ranked = reply.fuse(data.vector_weight);
-        let conf = ranked.first().map_or(0.0, |it| it.conf);
+        let confidence = ranked.first().map_or(0.0, |it| it.conf);
         self.trace_search(&query, &ranked, &reply);
         let passages = passages_in_order(&ranked, reply.passages, data.top_k);
-        if passages.is_empty() || data.min_score.is_some_and(|it| conf < it) {
-            return Ok(Answer::NoResult);
+        if passages.is_empty() || data.min_score.is_some_and(|it| confidence < it) {
+            return Ok(KnowledgeResult::NoResult);
         }
-        let first = |passages: Vec<(Passage, f64)>| {
+        let best_passage = |passages: Vec<(Passage, f64)>| {
             let text = passages.first().map(|it| plain_markdown(&it.0.text)).unwrap_or_default();
-            Answer::Found(Found { text, used: vec![1], conf, passages })
+            KnowledgeResult::Answer(KnowledgeAnswer { text, cited: vec![1], confidence, passages })
         };
         if !data.synthesize {
-            return Ok(first(passages));
+            return Ok(best_passage(passages));
         }
         let Some(reply) = self.synthesize(data, &query, &passages).await else {
-            return match conf >= VERBATIM_CONFIDENCE {
-                true => Ok(first(passages)),
+            return match confidence >= VERBATIM_CONFIDENCE {
+                true => Ok(best_passage(passages)),
                 false => Err(Failure::new("synthesis_failed", "no model could write the answer")),
             };
         };
         let text = plain_markdown(reply.get("answer").and_then(Value::as_str).unwrap_or_default());
-        let mut used: Vec<usize> = Vec::new();
+        let mut cited: Vec<usize> = Vec::new();
         for number in reply.get("used").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_u64) {
             let number = usize::try_from(number).unwrap_or(usize::MAX);
-            if (1..=passages.len()).contains(&number) && !used.contains(&number) {
-                used.push(number);
+            if (1..=passages.len()).contains(&number) && !cited.contains(&number) {
+                cited.push(number);
             }
         }
         let is_answered = reply.get("answered").and_then(Value::as_bool).unwrap_or_default() && !text.is_empty();
         // An answer that no passage supports is not given.
-        if !is_answered || (used.is_empty() && data.citations != Citations::None) {
+        if !is_answered || (cited.is_empty() && data.citations != Citations::None) {
             self.trace("knowledge.ungrounded", json!({"answered": is_answered}));
-            return Ok(Answer::NoResult);
+            return Ok(KnowledgeResult::NoResult);
         }
-        Ok(Answer::Found(Found { text, used, conf, passages }))
+        Ok(KnowledgeResult::Answer(KnowledgeAnswer { text, cited, confidence, passages }))
     }
 
     /// The query: its parts, one per line.
@@ -118,7 +118,7 @@ impl<'c> Turn<'c> {
                 QueryPart::Summary => self.summarize_conversation().await,
             });
         }
-        parts.retain(|it| !it.trim().is_empty());
+        parts.retain(|part| !part.trim().is_empty());
         let query: String = parts.join("\n").chars().take(MAX_QUERY_CHARS).collect();
         self.redact_outgoing(query)
     }
@@ -132,7 +132,7 @@ impl<'c> Turn<'c> {
         let system = "Summarize in one or two sentences what the user of this conversation wants to know. Write nothing else.";
         let request = self.new_model_request("summary", system, lines.join("\n"));
         let reply = if self.record.effects_left() == 0 { None } else { self.ask_model(request, 1).await.ok() };
-        let summary = reply.map(|it| it.text.trim().to_owned()).filter(|it| !it.is_empty()).unwrap_or_else(|| {
+        let summary = reply.map(|reply| reply.text.trim().to_owned()).filter(|it| !it.is_empty()).unwrap_or_else(|| {
             let texts: Vec<&str> = self.state.history.iter().filter(|it| it.role == "user").map(|it| it.text.as_str()).collect();
             texts.get(texts.len().saturating_sub(MESSAGES_FOR_SUMMARY)..).unwrap_or_default().join("\n")
         });
@@ -190,8 +190,10 @@ impl<'c> Turn<'c> {
                     them. Reply with JSON: {\"answer\": text, \"used\": numbers of the passages that support it, \"answered\": false when \
                     they do not answer the question}.";
         let system = if instructions.trim().is_empty() { base.to_owned() } else { format!("{base}\n{instructions}") };
-        let quoted: Vec<Value> =
-            (1..).zip(passages).map(|(n, (it, _)): (u32, _)| json!({"n": n, "title": it.title, "text": it.text})).collect();
+        let quoted: Vec<Value> = (1..)
+            .zip(passages)
+            .map(|(number, (passage, _)): (u32, _)| json!({"n": number, "title": passage.title, "text": passage.text}))
+            .collect();
         let user = json!({"message": self.state.last_user_text(&self.event), "question": query, "passages": quoted});
         let schema = json!({
             "type": "object", "required": ["answer", "used", "answered"],
@@ -203,34 +205,34 @@ impl<'c> Turn<'c> {
     }
 
     /// Sends an answer with its citations.
-    pub(super) fn send_found(&mut self, data: &KnowledgeData, found: &Found) {
-        if !data.reply || found.text.trim().is_empty() {
+    pub(super) fn send_answer(&mut self, data: &KnowledgeData, answer: &KnowledgeAnswer) {
+        if !data.reply || answer.text.trim().is_empty() {
             return;
         }
         match data.citations {
-            Citations::None => self.send_text(&found.text),
+            Citations::None => self.send_text(&answer.text),
             Citations::Inline => {
-                let marks: String = found.used.iter().map(|it| format!(" [{it}]")).collect();
-                self.send_text(&format!("{}{marks}", found.text));
+                let marks: String = answer.cited.iter().map(|it| format!(" [{it}]")).collect();
+                self.send_text(&format!("{}{marks}", answer.text));
             }
             Citations::List => {
-                let item = |it: &usize| {
-                    let passage = &found.passages.get(it.checked_sub(1)?)?.0;
-                    let item = json!({"title": format!("[{it}] {}", passage.title), "value": passage.source});
+                let item = |number: &usize| {
+                    let passage = &answer.passages.get(number.checked_sub(1)?)?.0;
+                    let item = json!({"title": format!("[{number}] {}", passage.title), "value": passage.source});
                     Some(with_member(item, "subtitle", passage.url.clone()))
                 };
-                let items: Vec<Value> = found.used.iter().filter_map(item).collect();
-                self.publish_message(vec![json!({"kind": "text", "text": found.text}), json!({"kind": "list", "items": items})], None);
+                let items: Vec<Value> = answer.cited.iter().filter_map(item).collect();
+                self.publish_message(vec![json!({"kind": "text", "text": answer.text}), json!({"kind": "list", "items": items})], None);
             }
         }
     }
 
     fn trace_search(&self, query: &str, ranked: &[Fused], reply: &KnowledgeReply) {
         let title = |chunk: &str| reply.passages.iter().find(|it| it.chunk == chunk).map(|it| it.title.as_str());
-        let hit = |it: &Fused| {
+        let hit = |ranked: &Fused| {
             json!({
-                "chunk_id": it.chunk, "title": title(&it.chunk), "rrf": round_score(it.rrf), "conf": round_score(it.conf),
-                "keyword": it.keyword_score.map(round_score), "vector": it.vector_score.map(round_score),
+                "chunk_id": ranked.chunk, "title": title(&ranked.chunk), "rrf": round_score(ranked.rrf), "conf": round_score(ranked.conf),
+                "keyword": ranked.keyword_score.map(round_score), "vector": ranked.vector_score.map(round_score),
             })
         };
         let hits: Vec<Value> = ranked.iter().take(reply.passages.len()).map(hit).collect();
@@ -241,38 +243,38 @@ impl<'c> Turn<'c> {
     }
 }
 
-impl Found {
+impl KnowledgeAnswer {
     /// The value of the node's variable.
     pub fn to_value(&self) -> Value {
-        let chunk = |n: usize, passage: &Passage, score: f64| {
+        let chunk = |number: usize, passage: &Passage, score: f64| {
             json!({
-                "n": n, "source_id": passage.source, "chunk_id": passage.chunk, "title": passage.title, "url": passage.url,
+                "n": number, "source_id": passage.source, "chunk_id": passage.chunk, "title": passage.title, "url": passage.url,
                 "score": round_score(score),
             })
         };
-        let cited = |it: &usize| self.passages.get(it.checked_sub(1)?).map(|(passage, score)| chunk(*it, passage, *score));
-        let citations: Vec<Value> = self.used.iter().filter_map(cited).collect();
-        let read = |(at, (passage, score)): (usize, &(Passage, f64))| {
+        let citation = |number: &usize| self.passages.get(number.checked_sub(1)?).map(|(passage, score)| chunk(*number, passage, *score));
+        let citations: Vec<Value> = self.cited.iter().filter_map(citation).collect();
+        let with_text = |(at, (passage, score)): (usize, &(Passage, f64))| {
             let mut chunk = chunk(at + 1, passage, *score);
             if let Some(members) = chunk.as_object_mut() {
                 members.insert("text".to_owned(), json!(passage.text));
             }
             chunk
         };
-        let chunks: Vec<Value> = self.passages.iter().enumerate().map(read).collect();
-        json!({"answer": self.text, "citations": citations, "conf": round_score(self.conf), "chunks": chunks})
+        let chunks: Vec<Value> = self.passages.iter().enumerate().map(with_text).collect();
+        json!({"answer": self.text, "citations": citations, "conf": round_score(self.confidence), "chunks": chunks})
     }
 }
 
 /// The passages in the order of their chunks, each with its score; one without text answers nothing.
-fn passages_in_order(ranked: &[Fused], mut passages: Vec<Passage>, most: u32) -> Vec<(Passage, f64)> {
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
+fn passages_in_order(ranked: &[Fused], mut passages: Vec<Passage>, limit: u32) -> Vec<(Passage, f64)> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut ordered = Vec::new();
-    for hit in ranked.iter().take(most) {
-        if let Some(at) = passages.iter().position(|it| it.chunk == hit.chunk && !it.text.trim().is_empty()) {
+    for hit in ranked.iter().take(limit) {
+        if let Some(at) = passages.iter().position(|passage| passage.chunk == hit.chunk && !passage.text.trim().is_empty()) {
             let passage = passages.swap_remove(at);
-            let cut = |text: String| text.chars().take(MAX_PASSAGE_CHARS).collect();
-            ordered.push((Passage { title: cut(passage.title), text: cut(passage.text), ..passage }, hit.rrf));
+            let truncate = |text: String| text.chars().take(MAX_PASSAGE_CHARS).collect();
+            ordered.push((Passage { title: truncate(passage.title), text: truncate(passage.text), ..passage }, hit.rrf));
         }
     }
     ordered

@@ -28,17 +28,18 @@ impl<'c> Turn<'c> {
         let intents: Vec<&IntentDef> = flow.matchable_intents().collect();
         let phrases: Vec<&IntentPhrases> = flow.matchable_phrases().collect();
         let is_candidate = |class: usize| {
-            let is_rejected = intents.get(class).is_none_or(|it| search.rejected.contains(&it.id.as_str()));
+            let is_rejected = intents.get(class).is_none_or(|intent| search.rejected.contains(&intent.id.as_str()));
             !is_rejected && !phrases.get(class).is_some_and(|it| is_ruled_out(it, input))
         };
         let ranking = classifier.rank_among(&text, is_candidate);
         let similarities = self.find_similar_intents(&text).await;
-        let class = |id: &str| intents.iter().position(|it| it.id == id);
-        let similarities: Vec<(usize, f64)> = similarities.iter().filter_map(|it| Some((class(&it.intent)?, it.similarity))).collect();
+        let class_of = |id: &str| intents.iter().position(|it| it.id == id);
+        let similarities: Vec<(usize, f64)> =
+            similarities.iter().filter_map(|candidate| Some((class_of(&candidate.intent)?, candidate.similarity))).collect();
         let ranking = classifier.fuse(ranking, &similarities);
         let acceptance = settings.acceptance();
         let threshold = classifier.threshold(acceptance);
-        let usual = classifier.threshold(Acceptance { threshold: None, ..acceptance });
+        let default_threshold = classifier.threshold(Acceptance { threshold: None, ..acceptance });
         let decision = classifier.decide(&ranking, acceptance);
         let to_match = |ranked: RankedClass| Some(IntentMatch::new(intents.get(ranked.class)?, "lexical", round(ranked.confidence)));
         let result = match decision {
@@ -48,13 +49,13 @@ impl<'c> Turn<'c> {
                 close.map(|(first, other)| LexicalResult::Close([first, other], round(best.confidence)))
             }
             Decision::Refused => {
-                let best = ranking.classes.first().copied().filter(|it| it.confidence >= usual);
+                let best = ranking.classes.first().copied().filter(|it| it.confidence >= default_threshold);
                 best.and_then(to_match).map(LexicalResult::Unsure)
             }
         };
         let result = result.unwrap_or(LexicalResult::Nothing);
-        let found = LexicalFindings { classifier, text: &text, ranking: &ranking, intents: &intents, threshold, result: &result };
-        self.publish_lexical_match(search, &found);
+        let findings = LexicalFindings { classifier, text: &text, ranking: &ranking, intents: &intents, threshold, result: &result };
+        self.publish_lexical_match(search, &findings);
         result
     }
 
@@ -81,11 +82,11 @@ impl<'c> Turn<'c> {
 
     /// Asks which of two intents is meant.
     pub(super) fn ask_for_intent(&mut self, intents: [&'c IntentDef; 2], confidence: f64, search: &IntentSearch<'_>) {
-        let buttons = intents.map(|it| json!({"id": it.id, "label": self.view().name_intent(it), "value": it.id}));
+        let buttons = intents.map(|intent| json!({"id": intent.id, "label": self.view().name_intent(intent), "value": intent.id}));
         let ids = intents.map(|it| &it.id);
         self.publish_match_record(search, None, "asked", confidence, json!({"asked": ids}));
         self.state.vars.insert(INTENT_QUESTION.to_owned(), json!({"text": self.event.input_text(), "intents": ids}));
-        let [first, second] = intents.map(|it| self.view().name_intent(it));
+        let [first, second] = intents.map(|intent| self.view().name_intent(intent));
         let text = self.engine_text(EngineText::ChooseIntent, &[("first", &first), ("second", &second)]);
         let options = self.send_with_options(&text, &buttons);
         self.state.vars.insert(SHOWN_BUTTONS.to_owned(), Value::Array(options));
@@ -97,9 +98,9 @@ impl<'c> Turn<'c> {
         let Some(question) = self.state.vars.shift_remove(INTENT_QUESTION) else { return Err(false) };
         let FlowEvent::Button { button_id, .. } = &self.event else { return Err(true) };
         let ids = question.get("intents").and_then(Value::as_array);
-        let is_offered = ids.into_iter().flatten().any(|it| it.as_str() == Some(button_id));
+        let is_offered = ids.into_iter().flatten().any(|id| id.as_str() == Some(button_id));
         let flow = self.flow;
-        let intent = flow.matchable_intents().find(|it| is_offered && it.id == *button_id).ok_or(true)?;
+        let intent = flow.matchable_intents().find(|intent| is_offered && intent.id == *button_id).ok_or(true)?;
         let message = question.get("text").and_then(Value::as_str).map(str::to_owned);
         Ok(IntentMatch { message, ..IntentMatch::new(intent, "asked", 1.0) })
     }

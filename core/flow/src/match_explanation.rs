@@ -40,13 +40,13 @@ impl<'c> Turn<'c> {
         intent: Option<&str>,
         source: &'static str,
         confidence: f64,
-        more: Value,
+        details: Value,
     ) {
         let matched = json!({"intent_id": intent, "source": source, "confidence": confidence});
         let mut record = into_members(matched.clone());
         record.extend(into_members(json!({"rejected": search.rejected, "slots": {}, "ms": self.effects.now() - search.started_at})));
-        self.explain_match(search, intent, source, confidence, &more);
-        record.extend(into_members(more));
+        self.explain_match(search, intent, source, confidence, &details);
+        record.extend(into_members(details));
         self.trace("intent.match", Value::Object(record));
         // The welcome does not answer a message.
         if source != "welcome" {
@@ -81,19 +81,19 @@ impl<'c> Turn<'c> {
         }
     }
 
-    /// Explains what a search has found: an intent, or what else its source is; `more` has the other members of the match record.
+    /// Explains what a search has found: an intent, or what else its source is; `details` has the other members of the match record.
     pub(super) fn explain_match(
         &self,
         search: &IntentSearch<'_>,
         intent: Option<&str>,
         source: &'static str,
         confidence: f64,
-        more: &Value,
+        details: &Value,
     ) {
         let Some(mut explanation) = search.explanation.clone().filter(|_| source != "welcome") else { return };
         let input = Phrase::new(&self.event.input_text(), &self.flow.document.default_locale);
-        let phrase = more.get("matched_phrase").and_then(Value::as_str);
-        let is_exact = phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens());
+        let phrase = details.get("matched_phrase").and_then(Value::as_str);
+        let is_exact = phrase.is_some_and(|phrase| Phrase::new(phrase, &self.flow.document.default_locale).tokens() == input.tokens());
         let stage = match (source, intent) {
             ("phrase" | "phrase_verified", _) if is_exact => "exact",
             ("phrase" | "phrase_verified", _) => "substring",
@@ -104,7 +104,7 @@ impl<'c> Turn<'c> {
         explanation.about.insert("text".to_owned(), json!(input.tokens().join(" ")));
         explanation.about.insert("stage".to_owned(), json!(stage));
         explanation.about.insert("confidence".to_owned(), json!(confidence));
-        explanation.about.extend(into_members(more.clone()));
+        explanation.about.extend(into_members(details.clone()));
         if let Some(id) = intent {
             match explanation.rows.iter_mut().find(|it| it.name == id) {
                 Some(row) => row.verdict = Verdict::Won,
@@ -129,24 +129,24 @@ impl<'c> Turn<'c> {
     }
 
     /// Publishes a match by words: traces the nearest intents, and explains them.
-    pub(super) fn publish_lexical_match(&self, search: &mut IntentSearch<'c>, found: &LexicalFindings<'_, 'c>) {
-        self.trace_lexical_match(found);
+    pub(super) fn publish_lexical_match(&self, search: &mut IntentSearch<'c>, findings: &LexicalFindings<'_, 'c>) {
+        self.trace_lexical_match(findings);
         if search.explanation.is_none() {
             return;
         }
-        self.explain_lexical_match(found);
-        search.note_fact("threshold", || json!(round(found.threshold)));
+        self.explain_lexical_match(findings);
+        search.note_fact("threshold", || json!(round(findings.threshold)));
         search.note_fact("margin", || json!(self.settings().lexical_match.ask_below_margin));
-        for ranked in found.ranking.classes.iter().take(NEAREST) {
-            let Some(intent) = found.intents.get(ranked.class) else { continue };
-            let (verdict, reason) = found.result.verdict_on(&intent.id, ranked.confidence, found.threshold);
+        for ranked in findings.ranking.classes.iter().take(NEAREST) {
+            let Some(intent) = findings.intents.get(ranked.class) else { continue };
+            let (verdict, reason) = findings.result.verdict_on(&intent.id, ranked.confidence, findings.threshold);
             search.note(&intent.id, verdict, json!(round(ranked.confidence)), format!("by its words, {reason}"));
         }
     }
 
     /// Adds the nearest intents to the trace.
-    fn trace_lexical_match(&self, found: &LexicalFindings<'_, 'c>) {
-        let LexicalFindings { ranking, intents, threshold, result, .. } = *found;
+    fn trace_lexical_match(&self, findings: &LexicalFindings<'_, 'c>) {
+        let LexicalFindings { ranking, intents, threshold, result, .. } = *findings;
         let nearest = |ranked: &RankedClass| {
             let [confidence, score, margin] = [ranked.confidence, ranked.score, ranked.margin].map(round);
             let id = intents.get(ranked.class).map(|it| &it.id);
@@ -160,8 +160,8 @@ impl<'c> Turn<'c> {
     }
 
     /// Explains the match with the terms of the message. They are not recorded, because they are parts of what the user has said.
-    fn explain_lexical_match(&self, found: &LexicalFindings<'_, 'c>) {
-        let LexicalFindings { classifier, text, ranking, intents, threshold, result } = *found;
+    fn explain_lexical_match(&self, findings: &LexicalFindings<'_, 'c>) {
+        let LexicalFindings { classifier, text, ranking, intents, threshold, result } = *findings;
         let Some(explanation) = self.effects.begin_explanation("lexical") else { return };
         let candidate = |ranked: &RankedClass| {
             let intent = intents.get(ranked.class)?;

@@ -28,7 +28,7 @@ pub(super) enum ResolvedMessage<'c> {
     Intent(IntentMatch<'c>),
     /// Something else, which has been answered: small talk, a refusal, or one of two intents, about which the user has been asked.
     Answered,
-    /// A command, which is yet to be obeyed.
+    /// A command, which is yet to be handled.
     Command(Command),
     /// No intent.
     Unmatched(IntentSearch<'c>),
@@ -56,14 +56,14 @@ impl<'c> Turn<'c> {
             }
         }
         if self.view().refuses_intent(|it| it.enabled && !it.is_fallback) {
-            return self.leave_alone(&search);
+            return self.confirm_refusal(&search);
         }
         let mut close = None;
         let lexical = self.match_lexically(&input, &mut search).await;
         if let LexicalResult::Accepted(hit) | LexicalResult::Unsure(hit) = &lexical
             && self.view().refuses_by_words(hit.intent)
         {
-            return self.leave_alone(&search);
+            return self.confirm_refusal(&search);
         }
         match lexical {
             LexicalResult::Accepted(hit) if self.settings().lexical_match.accept_above.is_some() => return self.accept_match(hit, &search),
@@ -80,7 +80,7 @@ impl<'c> Turn<'c> {
             LexicalResult::Unsure(_) | LexicalResult::Nothing => {}
             LexicalResult::Close(intents, confidence) => close = Some((intents, confidence)),
         }
-        if let Some(command) = self.view().read_command().filter(|it| self.view().is_command_meant(*it)) {
+        if let Some(command) = self.view().read_command().filter(|command| self.view().is_meaningful_when_idle(*command)) {
             return ResolvedMessage::Command(command);
         }
         if let Some(hit) = self.match_by_model(&input, &mut search).await {
@@ -121,7 +121,7 @@ impl<'c> Turn<'c> {
         }
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
         // A phrase of the active intent is an answer, not an interrupt.
-        let is_eligible = |it: &IntentDef| it.interrupts && it.id != active;
+        let is_eligible = |intent: &IntentDef| intent.interrupts && intent.id != active;
         let hit = self.view().match_phrase(&self.event.input_text()).filter(|it| is_eligible(it.intent));
         self.note_phrases(&mut search, &input, hit.as_ref(), is_eligible);
         let mut verified = match hit {
@@ -149,9 +149,9 @@ impl<'c> Turn<'c> {
         };
         self.publish_match(&hit, &search);
         // What the intent does with its slots is not about the slot that was asked for.
-        let slot = self.open_explanation.take();
+        let slot_explanation = self.open_explanation.take();
         let is_begun = self.begin_intent(&hit);
-        self.open_explanation = slot;
+        self.open_explanation = slot_explanation;
         if is_begun { Interrupt::Taken(Transition::GraphPushed) } else { Interrupt::Nothing }
     }
 
@@ -162,7 +162,7 @@ impl<'c> Turn<'c> {
         let place = format!("small_talk/{}", definition.id);
         // 64 bits, because `usize` has 32 in a browser and must select the same response there.
         let count = u64::try_from(definition.responses.len()).unwrap_or(0);
-        let at = self.seeded_random(&place).checked_rem(count).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
+        let at = self.seeded_random(&place).checked_rem(count).and_then(|index| usize::try_from(index).ok()).unwrap_or(0);
         if let Some(text) = definition.responses.get(at) {
             let text = self.render_localized(text, Selection::SeededRandom, &place);
             self.send_text(&text);
@@ -175,7 +175,7 @@ impl<'c> Turn<'c> {
     }
 
     /// Says that what the user does not want is not done.
-    fn leave_alone(&mut self, search: &IntentSearch<'c>) -> ResolvedMessage<'c> {
+    fn confirm_refusal(&mut self, search: &IntentSearch<'c>) -> ResolvedMessage<'c> {
         self.publish_match_record(search, None, "refused", 0.0, json!({}));
         self.say(EngineText::LeftAlone, &[]);
         ResolvedMessage::Answered
@@ -190,8 +190,8 @@ impl<'c> Turn<'c> {
     fn publish_match(&mut self, hit: &IntentMatch<'c>, search: &IntentSearch<'_>) {
         let mut slots = hit.slots.as_object().cloned().unwrap_or_default();
         self.view().redact_slot_hints(hit.intent, &mut slots);
-        let phrase = hit.phrase.map(|it| ("matched_phrase".to_owned(), json!(it)));
-        let more = [("slots".to_owned(), Value::Object(slots))].into_iter().chain(phrase).collect();
-        self.publish_match_record(search, Some(&hit.intent.id), hit.source, hit.confidence, more);
+        let phrase = hit.phrase.map(|phrase| ("matched_phrase".to_owned(), json!(phrase)));
+        let details = [("slots".to_owned(), Value::Object(slots))].into_iter().chain(phrase).collect();
+        self.publish_match_record(search, Some(&hit.intent.id), hit.source, hit.confidence, details);
     }
 }

@@ -42,15 +42,16 @@ impl Turn<'_> {
     /// Words a text of the engine. Each value replaces its name in braces.
     pub(super) fn engine_text(&mut self, text: EngineText, values: &[(&str, &str)]) -> String {
         let flow = self.flow;
-        let own = flow.document.engine_text(text).and_then(|own| {
-            let of = |locale: &str| own.variants_of_locale(&self.state.channel, locale).first();
+        let localized = flow.document.engine_text(text).and_then(|variants| {
+            let first_variant = |locale: &str| variants.variants_of_locale(&self.state.channel, locale).first();
             // A language that the engine speaks is better than the default locale of the document.
-            let is_spoken = find_engine_texts(&self.state.locale).is_some();
-            of(&self.state.locale).or_else(|| if is_spoken { None } else { of(&flow.document.default_locale) })
+            let is_engine_language = find_engine_texts(&self.state.locale).is_some();
+            first_variant(&self.state.locale)
+                .or_else(|| if is_engine_language { None } else { first_variant(&flow.document.default_locale) })
         });
-        let worded = own.map(|it| self.render_text(it)).filter(|it| !it.trim().is_empty());
+        let own_text = localized.map(|it| self.render_text(it)).filter(|wording| !wording.trim().is_empty());
         let built_in = || engine_texts([&self.state.locale, &flow.document.default_locale]).get(text).to_owned();
-        insert_values(&worded.unwrap_or_else(built_in), values)
+        insert_values(&own_text.unwrap_or_else(built_in), values)
     }
 
     /// Sends a text of the engine.
@@ -73,7 +74,7 @@ impl Turn<'_> {
     /// Sends a question with buttons. Returns the rendered buttons.
     pub(super) fn send_question(&mut self, text: &LocalizedText, buttons: &[Button], place: &str) -> Vec<Value> {
         let text = self.render_localized(text, Selection::First, place);
-        let options: Vec<Value> = buttons.iter().map(|it| self.render_button(it, &Map::new())).collect();
+        let options: Vec<Value> = buttons.iter().map(|button| self.render_button(button, &Map::new())).collect();
         let block = match options.is_empty() {
             true if text.is_empty() => return options,
             true => json!({"kind": "text", "text": text}),
@@ -95,12 +96,14 @@ impl Turn<'_> {
             *self.state.counters.sequence.entry(place.to_owned()).or_default() += 1;
         }
         let blocks: Vec<Value> = data.blocks.iter().map(|it| self.render_block(it, data.selection, place)).collect();
-        let buttons = |it: &Value| it.get("buttons").and_then(Value::as_array).cloned().unwrap_or_default();
-        let of_cards = |it: &Value| it.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+        let buttons = |block: &Value| block.get("buttons").and_then(Value::as_array).cloned().unwrap_or_default();
+        let cards = |block: &Value| block.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut options = Vec::new();
         for block in &blocks {
             options.extend(buttons(block));
-            of_cards(block).iter().for_each(|it| options.extend(buttons(it)));
+            for card in cards(block) {
+                options.extend(buttons(&card));
+            }
         }
         self.publish_message(blocks, data.typing_ms);
         options
@@ -111,21 +114,21 @@ impl Turn<'_> {
             Block::Text { text } => json!({"kind": "text", "text": self.render_localized(text, selection, place)}),
             Block::Buttons { text, buttons } => {
                 let text = text.as_ref().map(|it| self.render_localized(it, selection, place)).unwrap_or_default();
-                let buttons: Vec<Value> = buttons.iter().map(|it| self.render_button(it, &Map::new())).collect();
+                let buttons: Vec<Value> = buttons.iter().map(|button| self.render_button(button, &Map::new())).collect();
                 json!({"kind": "buttons", "text": text, "buttons": buttons})
             }
             Block::Card(card) => {
-                let mut shown = self.render_card(card, &Map::new());
-                shown.insert("kind".to_owned(), json!("card"));
-                Value::Object(shown)
+                let mut members = self.render_card(card, &Map::new());
+                members.insert("kind".to_owned(), json!("card"));
+                Value::Object(members)
             }
             Block::Carousel { items, items_from } => {
                 let cards: Vec<Value> = match items_from {
-                    None => items.iter().map(|it| Value::Object(self.render_card(it, &Map::new()))).collect(),
+                    None => items.iter().map(|card| Value::Object(self.render_card(card, &Map::new()))).collect(),
                     Some(path) => {
                         let elements = self.list_element_roots(path, items.is_empty());
-                        let form = items.first().cloned().unwrap_or_else(Card::default_for_item);
-                        elements.iter().map(|extra| Value::Object(self.render_card(&form, extra))).collect()
+                        let template = items.first().cloned().unwrap_or_else(Card::default_for_item);
+                        elements.iter().map(|extra| Value::Object(self.render_card(&template, extra))).collect()
                     }
                 };
                 json!({"kind": "carousel", "items": cards})
@@ -133,11 +136,11 @@ impl Turn<'_> {
             Block::List { title, items, items_from } => {
                 let title = title.as_ref().map(|it| self.render_text(it));
                 let items: Vec<Value> = match items_from {
-                    None => items.iter().map(|it| self.render_list_item(it, &Map::new())).collect(),
+                    None => items.iter().map(|item| self.render_list_item(item, &Map::new())).collect(),
                     Some(path) => {
                         let elements = self.list_element_roots(path, items.is_empty());
-                        let form = items.first().cloned().unwrap_or_else(|| Card::default_for_item().into_list_item());
-                        elements.iter().map(|extra| self.render_list_item(&form, extra)).collect()
+                        let template = items.first().cloned().unwrap_or_else(|| Card::default_for_item().into_list_item());
+                        elements.iter().map(|extra| self.render_list_item(&template, extra)).collect()
                     }
                 };
                 with_member(json!({"kind": "list", "items": items}), "title", title)
@@ -152,42 +155,42 @@ impl Turn<'_> {
         }
     }
 
-    /// The extra roots of each list element; `titled` converts elements that are not objects to `{title}`.
-    fn list_element_roots(&self, path: &convengine_text::variable_path::VariablePath, titled: bool) -> Vec<Map> {
+    /// The extra roots of each list element; `is_titled` converts elements that are not objects to `{title}`.
+    fn list_element_roots(&self, path: &convengine_text::variable_path::VariablePath, is_titled: bool) -> Vec<Map> {
         let items = self.state.variable(path).and_then(Value::as_array).cloned().unwrap_or_default();
-        let shown = |item: Value| if titled && !item.is_object() { json!({"title": item}) } else { item };
-        let extra = |(at, item): (usize, Value)| Map::from_iter([("item".to_owned(), shown(item)), ("index".to_owned(), json!(at))]);
-        items.into_iter().take(50).enumerate().map(extra).collect()
+        let to_root = |item: Value| if is_titled && !item.is_object() { json!({"title": item}) } else { item };
+        let roots = |(at, item): (usize, Value)| Map::from_iter([("item".to_owned(), to_root(item)), ("index".to_owned(), json!(at))]);
+        items.into_iter().take(50).enumerate().map(roots).collect()
     }
 
     fn render_card(&mut self, card: &Card, extra: &Map) -> Map {
-        let mut shown = Map::new();
-        shown.insert("title".to_owned(), json!(self.render_text_with(&card.title, extra.clone())));
+        let mut members = Map::new();
+        members.insert("title".to_owned(), json!(self.render_text_with(&card.title, extra.clone())));
         if let Some(subtitle) = &card.subtitle {
-            shown.insert("subtitle".to_owned(), json!(self.render_text_with(subtitle, extra.clone())));
+            members.insert("subtitle".to_owned(), json!(self.render_text_with(subtitle, extra.clone())));
         }
         if let Some(url) = &card.image_url {
-            shown.insert("image_url".to_owned(), json!(self.render_url(url, extra.clone())));
+            members.insert("image_url".to_owned(), json!(self.render_url(url, extra.clone())));
         }
         if !card.buttons.is_empty() {
             let buttons: Vec<Value> = card.buttons.iter().map(|it| self.render_button(it, extra)).collect();
-            shown.insert("buttons".to_owned(), Value::Array(buttons));
+            members.insert("buttons".to_owned(), Value::Array(buttons));
         }
-        shown
+        members
     }
 
     fn render_list_item(&mut self, item: &convengine_config::flow::document::ListItem, extra: &Map) -> Value {
-        let shown = json!({"title": self.render_text_with(&item.title, extra.clone())});
-        let subtitle = item.subtitle.as_ref().map(|it| self.render_text_with(it, extra.clone()));
-        let value = item.value.as_ref().map(|it| self.render_json(it, extra.clone()));
-        with_member(with_member(shown, "subtitle", subtitle), "value", value)
+        let rendered = json!({"title": self.render_text_with(&item.title, extra.clone())});
+        let subtitle = item.subtitle.as_ref().map(|template| self.render_text_with(template, extra.clone()));
+        let value = item.value.as_ref().map(|template| self.render_json(template, extra.clone()));
+        with_member(with_member(rendered, "subtitle", subtitle), "value", value)
     }
 
     fn render_button(&mut self, button: &Button, extra: &Map) -> Value {
-        let shown = json!({"id": button.id, "label": self.render_label(&button.label, extra)});
-        let url = button.url.as_ref().map(|it: &FlowTemplate| self.render_url(it, extra.clone()));
-        let value = button.value.as_ref().map(|it| self.render_json(it, extra.clone()));
-        with_member(with_member(shown, "value", value), "url", url)
+        let rendered = json!({"id": button.id, "label": self.render_label(&button.label, extra)});
+        let url = button.url.as_ref().map(|template: &FlowTemplate| self.render_url(template, extra.clone()));
+        let value = button.value.as_ref().map(|template| self.render_json(template, extra.clone()));
+        with_member(with_member(rendered, "value", value), "url", url)
     }
 
     /// Publishes a message of a person at the desk.
@@ -251,7 +254,7 @@ impl Turn<'_> {
         let end = text.char_indices().nth(MAX_HISTORY_CHARS).map_or(text.len(), |it| it.0);
         let text = text.get(..end).unwrap_or_default().to_owned();
         self.state.history.push(HistoryEntry { role: role.to_owned(), text, author, turn });
-        let spare = self.state.history.len().saturating_sub(MAX_HISTORY);
-        self.state.history.drain(..spare);
+        let excess = self.state.history.len().saturating_sub(MAX_HISTORY);
+        self.state.history.drain(..excess);
     }
 }

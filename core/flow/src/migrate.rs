@@ -72,56 +72,62 @@ struct DeclaredMigration<'v> {
 /// # Ok::<(), String>(())
 /// ```
 pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &Value) -> Migration {
-    let stays = |is_lost| Migration { kind: MigrationKind::Pinned, is_lost, state: state.clone(), report: Value::Null };
-    let Ok(mut session) = SessionState::deserialize(state) else { return stays(false) };
-    let may = match from.document.settings.version_policy {
+    let pinned = |is_lost| Migration { kind: MigrationKind::Pinned, is_lost, state: state.clone(), report: Value::Null };
+    let Ok(mut session) = SessionState::deserialize(state) else { return pinned(false) };
+    let is_allowed = match from.document.settings.version_policy {
         VersionPolicy::Pin => false,
         VersionPolicy::MigrateAtRoot => session.stack.len() <= 1 && session.awaiting.is_none(),
         VersionPolicy::MigrateEager => true,
     };
     let declared = DeclaredMigration::from_document(source, &session.snapshot);
     let before: Vec<String> = session.stack.iter().map(frame_key).collect();
-    let gone = session.stack.iter_mut().position(|it| !declared.map_frame(from, to, it));
-    let is_pinned = gone.is_some() && declared.unmappable == "stay_pinned";
-    if !may || is_pinned {
-        return stays(may);
+    let lost = session.stack.iter_mut().position(|it| !declared.map_frame(from, to, it));
+    let is_pinned = lost.is_some() && declared.unmappable == "stay_pinned";
+    if !is_allowed || is_pinned {
+        return pinned(is_allowed);
     }
     declared.rename_stored_ids(from, to, &mut session);
     let moved: Members<String, Value> = before
         .iter()
         .zip(&session.stack)
-        .take(gone.unwrap_or(before.len()))
-        .filter(|it| *it.0 != frame_key(it.1))
-        .map(|it| (it.0.clone(), json!(frame_key(it.1))))
+        .take(lost.unwrap_or(before.len()))
+        .filter(|(key, frame)| **key != frame_key(frame))
+        .map(|(key, frame)| (key.clone(), json!(frame_key(frame))))
         .collect();
-    let (mut passage, mut reset) = (MigrationKind::Mapped, None);
-    match gone {
+    let (mut kind, mut reset) = (MigrationKind::Mapped, None);
+    match lost {
         Some(at) => {
-            (passage, reset) = (MigrationKind::Reasked, Some("node"));
+            (kind, reset) = (MigrationKind::Reasked, Some("node"));
             reset_unmappable(&mut session, to, at, declared.unmappable);
         }
         None if has_other_entity(from, to, &before, &session) => {
-            (passage, reset) = (MigrationKind::Reasked, Some("entity"));
+            (kind, reset) = (MigrationKind::Reasked, Some("entity"));
             reask_slot(&mut session);
         }
         None => {}
     }
-    declared.vars.iter().for_each(|it| apply_variable_change(&mut session, it));
-    let mapped: Vec<&String> = before.iter().take(gone.unwrap_or(before.len())).collect();
-    let dropped: Vec<&String> = before.iter().skip(gone.unwrap_or(before.len())).collect();
+    for change in &declared.vars {
+        apply_variable_change(&mut session, change);
+    }
+    let mapped: Vec<&String> = before.iter().take(lost.unwrap_or(before.len())).collect();
+    let dropped: Vec<&String> = before.iter().skip(lost.unwrap_or(before.len())).collect();
     let report = json!({"from": session.snapshot, "to": snapshot, "mapped": mapped, "dropped": dropped, "moved": moved, "reset": reset});
     snapshot.clone_into(&mut session.snapshot);
     let active = session.stack.iter().rev().find_map(|it| it.intent_id.clone());
     session.vars.insert("_active_intent_id".to_owned(), json!(active));
-    Migration { kind: passage, is_lost: false, state: serde_json::to_value(&session).unwrap_or_default(), report }
+    Migration { kind, is_lost: false, state: serde_json::to_value(&session).unwrap_or_default(), report }
 }
 
 impl<'v> DeclaredMigration<'v> {
     fn from_document(source: &'v Value, snapshot: &str) -> DeclaredMigration<'v> {
-        let all = source.pointer("/meta/migrations").and_then(Value::as_array).into_iter().flatten();
-        let hash = |it: &str| it.trim_start_matches("sha256:").to_owned();
-        let mut fitting = all.filter(|it| it.get("from_hash").and_then(Value::as_str).is_some_and(|it| hash(it) == hash(snapshot)));
-        let Some(found) = fitting.next() else { return DeclaredMigration { unmappable: "restart_intent", ..DeclaredMigration::default() } };
+        let declared = source.pointer("/meta/migrations").and_then(Value::as_array).into_iter().flatten();
+        let hash = |text: &str| text.trim_start_matches("sha256:").to_owned();
+        let mut matching = declared.filter(|migration| {
+            migration.get("from_hash").and_then(Value::as_str).is_some_and(|from_hash| hash(from_hash) == hash(snapshot))
+        });
+        let Some(found) = matching.next() else {
+            return DeclaredMigration { unmappable: "restart_intent", ..DeclaredMigration::default() };
+        };
         DeclaredMigration {
             nodes: found.get("nodes").and_then(Value::as_object),
             vars: found.get("vars").and_then(Value::as_array).into_iter().flatten().collect(),
@@ -131,7 +137,7 @@ impl<'v> DeclaredMigration<'v> {
 
     /// The new id of a node, when it is renamed.
     fn renamed_node(&self, graph: &str, id: &str) -> Option<&'v str> {
-        let found = self.nodes.and_then(|it| it.get(&format!("{graph}/{id}")).or_else(|| it.get(id)))?.as_str()?;
+        let found = self.nodes.and_then(|nodes| nodes.get(&format!("{graph}/{id}")).or_else(|| nodes.get(id)))?.as_str()?;
         Some(found.rsplit_once('/').map_or(found, |it| it.1))
     }
 
@@ -166,7 +172,7 @@ impl<'v> DeclaredMigration<'v> {
         let kind = from.node(&frame.graph, &frame.node).map(|it| it.type_name.clone());
         let renamed = |id: &str| self.renamed_node(&frame.graph, id).map(str::to_owned);
         let node = renamed(&frame.node).unwrap_or_else(|| frame.node.clone());
-        let caller = frame.return_to.as_ref().map(|it| renamed(it).unwrap_or_else(|| it.clone()));
+        let caller = frame.return_to.as_ref().map(|id| renamed(id).unwrap_or_else(|| id.clone()));
         if to.node(&frame.graph, &node).map(|it| &it.type_name) != kind.as_ref() || kind.is_none() {
             return false;
         }
@@ -177,10 +183,10 @@ impl<'v> DeclaredMigration<'v> {
 }
 
 /// Resets a session with an unmappable frame: to the entry of its intent, or to the root.
-fn reset_unmappable(session: &mut SessionState, to: &Flow, gone: usize, policy: &str) {
+fn reset_unmappable(session: &mut SessionState, to: &Flow, lost: usize, policy: &str) {
     session.awaiting = None;
     session.vars.shift_remove("_slot");
-    let intent = session.stack.iter().take(gone + 1).rposition(|it| it.kind == FrameKind::Intent);
+    let intent = session.stack.iter().take(lost + 1).rposition(|it| it.kind == FrameKind::Intent);
     let entry = |frame: &Frame| to.graph(&frame.graph).map(|it| it.definition.entry.clone());
     let restarts = intent.filter(|_| policy != "to_root").and_then(|at| Some((at, entry(session.stack.get(at)?)?)));
     if let Some((at, node)) = restarts {
@@ -192,10 +198,10 @@ fn reset_unmappable(session: &mut SessionState, to: &Flow, gone: usize, policy: 
         return;
     }
     session.stack.truncate(1);
-    let root = to.graph(&to.document.root).map(|it| (it.definition.id.clone(), it.definition.entry.clone()));
+    let root = to.graph(&to.document.root).map(|graph| (graph.definition.id.clone(), graph.definition.entry.clone()));
     if let (Some(frame), Some((graph, node))) = (session.stack.last_mut(), root) {
         // The root frame itself is unmappable.
-        if gone == 0 {
+        if lost == 0 {
             (frame.graph, frame.node) = (graph, node);
         }
         frame.resume = None;
@@ -204,17 +210,18 @@ fn reset_unmappable(session: &mut SessionState, to: &Flow, gone: usize, policy: 
 
 /// Whether the awaited slot has another entity.
 fn has_other_entity(from: &Flow, to: &Flow, before: &[String], session: &SessionState) -> bool {
-    let asks = session.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Entity);
-    let (Some(old), Some(now)) = (before.last().and_then(|it| it.split_once('/')), session.stack.last()) else { return false };
+    let is_slot_awaited = session.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Entity);
+    let (Some(old), Some(frame)) = (before.last().and_then(|it| it.split_once('/')), session.stack.last()) else { return false };
     let variable = session.awaiting.as_ref().and_then(|it| it.variable.clone()).unwrap_or_default();
-    asks && asked_entity(from, from.node(old.0, old.1), &variable) != asked_entity(to, to.node(&now.graph, &now.node), &variable)
+    is_slot_awaited
+        && asked_entity(from, from.node(old.0, old.1), &variable) != asked_entity(to, to.node(&frame.graph, &frame.node), &variable)
 }
 
 /// The entity that a node asks for: its own, or that of a parameter of its intent.
 fn asked_entity(flow: &Flow, node: Option<&Node>, variable: &str) -> Option<String> {
     if let NodeKind::Intent(data) = &node?.kind {
         let parameters = flow.intent(&data.intent_id).into_iter().flat_map(|it| &it.parameters);
-        return parameters.into_iter().find(|it| it.variable.to_string() == variable).map(|it| it.entity.clone());
+        return parameters.into_iter().find(|parameter| parameter.variable.to_string() == variable).map(|it| it.entity.clone());
     }
     if let NodeKind::Entity(data) = &node?.kind { Some(data.entity.clone()) } else { None }
 }
@@ -235,7 +242,9 @@ fn apply_variable_change(session: &mut SessionState, change: &Value) {
         && let Some(value) = session.vars.shift_remove(old)
     {
         session.vars.insert(new.to_owned(), value);
-        session.filled_slots.iter_mut().filter(|it| it.variable == old).for_each(|it| new.clone_into(&mut it.variable));
+        for slot in session.filled_slots.iter_mut().filter(|it| it.variable == old) {
+            new.clone_into(&mut slot.variable);
+        }
     }
     if let Some(name) = text("default")
         && session.vars.get(name).is_none_or(Value::is_null)
@@ -283,7 +292,7 @@ mod tests {
         json!([{"id": "a", "source": "asked", "target": slot}, {"id": "b", "source": slot, "target": "done"}])
     }
 
-    fn state(of: &Value, waits: bool) -> Value {
+    fn state(document: &Value, waits: bool) -> Value {
         let mut stack = vec![json!({"graph": "root", "node": "idle", "kind": "root"})];
         let mut awaiting = Value::Null;
         if waits {
@@ -291,43 +300,43 @@ mod tests {
             awaiting = json!({"kind": "entity", "node": "slot", "entity": "@number", "variable": "people"});
         }
         json!({
-            "schema_version": "1.0", "session_id": "s", "program": "assistant", "snapshot": snapshot_hash(of), "status": "active", "turn": 2,
+            "schema_version": "1.0", "session_id": "s", "program": "assistant", "snapshot": snapshot_hash(document), "status": "active", "turn": 2,
             "seq": 3, "vars": {"name": "Ada", "_agent_memory_slot": {"v": 1}}, "counters": {"attempts": {"g/slot": 1, "g/asked": 7}}, "stack": stack, "awaiting": awaiting,
         })
     }
 
     fn migrate_session(from: &Value, to: &Value, waits: bool) -> Migration {
-        let compiled = [from, to].map(|it| Flow::compile(it).unwrap());
+        let compiled = [from, to].map(|version| Flow::compile(version).unwrap());
         migrate(&compiled[0], &compiled[1], to, &snapshot_hash(to), &state(from, waits))
     }
 
     #[test]
     fn a_session_is_mapped_reasked_or_pinned() {
-        let of = |policy: &str, slot: &str, entity: &str| document(&nodes(slot, entity), &edges(slot), policy);
-        let from = of("migrate_eager", "slot", "@number");
-        for (to, waits, passage, top) in [
-            (of("pin", "slot", "@number"), true, MigrationKind::Mapped, "g/slot"),
-            (of("pin", "slot", "@string"), true, MigrationKind::Reasked, "g/slot"),
-            (of("pin", "other", "@number"), true, MigrationKind::Reasked, "g/asked"),
-            (of("pin", "other", "@number"), false, MigrationKind::Mapped, "root/idle"),
+        let version = |policy: &str, slot: &str, entity: &str| document(&nodes(slot, entity), &edges(slot), policy);
+        let from = version("migrate_eager", "slot", "@number");
+        for (to, waits, kind, top) in [
+            (version("pin", "slot", "@number"), true, MigrationKind::Mapped, "g/slot"),
+            (version("pin", "slot", "@string"), true, MigrationKind::Reasked, "g/slot"),
+            (version("pin", "other", "@number"), true, MigrationKind::Reasked, "g/asked"),
+            (version("pin", "other", "@number"), false, MigrationKind::Mapped, "root/idle"),
         ] {
             let Migration { kind: found, state, report, .. } = migrate_session(&from, &to, waits);
             let session: SessionState = serde_json::from_value(state).unwrap();
-            assert_eq!((found, session.stack.last().map(frame_key).as_deref()), (passage, Some(top)));
+            assert_eq!((found, session.stack.last().map(frame_key).as_deref()), (kind, Some(top)));
             assert_eq!(
                 (session.snapshot.as_str(), session.awaiting.is_some()),
-                (snapshot_hash(&to).as_str(), passage == MigrationKind::Mapped && waits)
+                (snapshot_hash(&to).as_str(), kind == MigrationKind::Mapped && waits)
             );
             assert_eq!((&report["from"], &report["to"]), (&json!(snapshot_hash(&from)), &json!(snapshot_hash(&to))));
         }
-        for (policy, waits, passage) in [
+        for (policy, waits, kind) in [
             ("pin", true, MigrationKind::Pinned),
             ("pin", false, MigrationKind::Pinned),
             ("migrate_at_root", true, MigrationKind::Pinned),
             ("migrate_at_root", false, MigrationKind::Mapped),
         ] {
-            let found = migrate_session(&of(policy, "slot", "@number"), &of("pin", "slot", "@number"), waits);
-            assert_eq!((found.kind, found.is_lost), (passage, false), "{policy}");
+            let found = migrate_session(&version(policy, "slot", "@number"), &version("pin", "slot", "@number"), waits);
+            assert_eq!((found.kind, found.is_lost), (kind, false), "{policy}");
         }
     }
 
@@ -345,7 +354,7 @@ mod tests {
         state["stack"][1]["node"] = json!("asked");
         state["awaiting"]["node"] = json!("asked");
         for (to, kind) in [(document("@number"), MigrationKind::Mapped), (document("@date"), MigrationKind::Reasked)] {
-            let compiled = [&from, &to].map(|it| Flow::compile(it).unwrap());
+            let compiled = [&from, &to].map(|version| Flow::compile(version).unwrap());
             let migration = migrate(&compiled[0], &compiled[1], &to, &snapshot_hash(&to), &state);
             let is_waiting = !migration.state["awaiting"].is_null();
             assert_eq!((migration.kind, is_waiting), (kind, kind == MigrationKind::Mapped));

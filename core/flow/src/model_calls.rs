@@ -44,14 +44,14 @@ impl Turn<'_> {
     pub(super) async fn ask_for_schema(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
         let compiled = JsonSchema::compile(&schema);
         let mut reply = self.ask_json(purpose, system, user, schema).await?;
-        let fits = compiled.is_ok_and(|it| {
-            it.coerce(&mut reply);
-            it.find_violation(&reply).is_none()
+        let is_valid = compiled.is_ok_and(|schema| {
+            schema.coerce(&mut reply);
+            schema.find_violation(&reply).is_none()
         });
-        if !fits {
+        if !is_valid {
             self.warn("llm.invalid", json!({"purpose": purpose}));
         }
-        fits.then_some(reply)
+        is_valid.then_some(reply)
     }
 
     /// Calls a model, and counts and logs the call.

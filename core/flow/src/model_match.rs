@@ -23,7 +23,7 @@ impl<'c> Turn<'c> {
         if !self.settings().llm_verify {
             return Ok(hit);
         }
-        if hit.phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens()) {
+        if hit.phrase.is_some_and(|phrase| Phrase::new(phrase, &self.flow.document.default_locale).tokens() == input.tokens()) {
             self.explain_exact_match(&hit);
             return Ok(hit);
         }
@@ -67,12 +67,12 @@ impl<'c> Turn<'c> {
         if candidates.is_empty() {
             return None;
         }
-        let shown: Vec<Value> = candidates
+        let intents: Vec<Value> = candidates
             .iter()
-            .map(|it| {
-                let slots = self.view().hinted_slots(it);
-                let phrases: Vec<&String> = it.phrases.iter().take(MAX_PHRASES).collect();
-                json!({"id": it.id, "name": it.name, "description": it.description, "phrases": phrases, "slots": slots})
+            .map(|intent| {
+                let slots = self.view().hinted_slots(intent);
+                let phrases: Vec<&String> = intent.phrases.iter().take(MAX_PHRASES).collect();
+                json!({"id": intent.id, "name": intent.name, "description": intent.description, "phrases": phrases, "slots": slots})
             })
             .collect();
         let system = "Choose the intent of an assistant that a user's message asks for, or null when none fits. Answer with JSON: \
@@ -85,17 +85,17 @@ impl<'c> Turn<'c> {
                 "intent_id": {"enum": ids}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}, "slots": {"type": "object"},
             },
         });
-        let user = json!({"message": self.event.input_text(), "intents": shown});
+        let user = json!({"message": self.event.input_text(), "intents": intents});
         let reply = self.ask_for_schema("intent_match", system, &user, schema).await;
         let reply = reply?;
         search.note_fact("model", || reply.get("intent_id").cloned().unwrap_or_default());
         let id = reply.get("intent_id")?.as_str()?;
         let intent = candidates.into_iter().find(|it| it.id == id)?;
         let confidence = read_confidence(&reply);
-        let least = if search.rejected.contains(&id) { MIN_CONFIDENCE_AFTER_REJECTION } else { 0.0 };
-        let least = self.settings().intent_min_confidence.max(least);
-        search.note_fact("minConfidence", || json!(least));
-        if confidence < least {
+        let min_confidence = if search.rejected.contains(&id) { MIN_CONFIDENCE_AFTER_REJECTION } else { 0.0 };
+        let min_confidence = self.settings().intent_min_confidence.max(min_confidence);
+        search.note_fact("minConfidence", || json!(min_confidence));
+        if confidence < min_confidence {
             search.note(id, Verdict::NotMatched, json!(confidence), "the confidence of the model is below the least that is accepted");
             self.trace("intent.unsure", json!({"intent": id, "confidence": confidence}));
             return None;
@@ -108,17 +108,17 @@ impl<'c> Turn<'c> {
     /// The intents for a model request: all, or those that share the most words with the message.
     fn select_candidates(&self, input: &Phrase) -> Vec<&'c IntentDef> {
         let flow = self.flow;
-        let mut found: Vec<(usize, &IntentDef)> = Vec::new();
+        let mut candidates: Vec<(usize, &IntentDef)> = Vec::new();
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| it.0.enabled && !it.0.is_fallback) {
-            let shared = |it: &Phrase| it.tokens().iter().filter(|it| input.tokens().contains(it)).count();
+            let count_shared_words = |phrase: &Phrase| phrase.tokens().iter().filter(|token| input.tokens().contains(token)).count();
             let name = Phrase::new(&format!("{} {}", intent.name, intent.description), &flow.document.default_locale);
-            found.push((phrases.positive.iter().chain([&name]).map(shared).max().unwrap_or(0), intent));
+            candidates.push((phrases.positive.iter().chain([&name]).map(count_shared_words).max().unwrap_or(0), intent));
         }
-        if found.len() > MAX_CANDIDATES {
-            found.sort_by_key(|it| std::cmp::Reverse(it.0));
-            found.truncate(MAX_CANDIDATES);
+        if candidates.len() > MAX_CANDIDATES {
+            candidates.sort_by_key(|it| std::cmp::Reverse(it.0));
+            candidates.truncate(MAX_CANDIDATES);
         }
-        found.into_iter().map(|it| it.1).collect()
+        candidates.into_iter().map(|it| it.1).collect()
     }
 }
 

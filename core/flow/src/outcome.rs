@@ -42,10 +42,10 @@ impl Walker<'_> {
 /// Builds the outcome of a turn.
 fn build_outcome(mut walker: Walker<'_>) -> Outcome {
     walker.close_program();
-    let mut fits = serialized_length(&walker.turn.state).is_some_and(|it| it <= MAX_SESSION_BYTES);
-    if !fits || walker.turn.record.is_oversized {
+    let mut is_storable = serialized_length(&walker.turn.state).is_some_and(|it| it <= MAX_SESSION_BYTES);
+    if !is_storable || walker.turn.record.is_oversized {
         let reason = if walker.turn.record.is_oversized { MESSAGE_TOO_LARGE } else { "state_too_large" };
-        fits = fail_turn(&mut walker, reason);
+        is_storable = fail_turn(&mut walker, reason);
     }
     let Walker { mut turn, root_flow, is_unreadable, .. } = walker;
     let status = match turn.state.status {
@@ -67,17 +67,17 @@ fn build_outcome(mut walker: Walker<'_>) -> Outcome {
         ("effective_agent_provider", take(&mut turn.record.debug.provider)),
         ("effective_agent_model", take(&mut turn.record.debug.model)),
     ]);
-    let texts: Vec<&str> = turn.record.messages.iter().filter_map(|it| it.get("text")?.as_str()).collect();
+    let texts: Vec<&str> = turn.record.messages.iter().filter_map(|message| message.get("text")?.as_str()).collect();
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
-    let place = turn.state.current_node_key();
+    let node_key = turn.state.current_node_key();
     let intent = turn.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let handoff = turn.state.handoff.as_ref().map(|it| {
+    let handoff = turn.state.handoff.as_ref().map(|handoff| {
         object([
-            ("state", json!(it.state)),
-            ("ticket", json!(it.ticket)),
-            ("position", json!(it.position)),
-            ("eta_ms", json!(it.eta_ms)),
-            ("author", json!(it.author)),
+            ("state", json!(handoff.state)),
+            ("ticket", json!(handoff.ticket)),
+            ("position", json!(handoff.position)),
+            ("eta_ms", json!(handoff.eta_ms)),
+            ("author", json!(handoff.author)),
         ])
     });
     let mut output = object([
@@ -96,14 +96,14 @@ fn build_outcome(mut walker: Walker<'_>) -> Outcome {
     }
     let mut writes = take(&mut turn.record.model_call_writes);
     let conversation_id = turn.state.session_id.clone();
-    let stored = fits && !is_unreadable;
-    writes.extend(stored.then(|| Write::Session { state: Box::new(serde_json::to_value(&turn.state).unwrap_or_default()) }));
+    let is_stored = is_storable && !is_unreadable;
+    writes.extend(is_stored.then(|| Write::Session { state: Box::new(serde_json::to_value(&turn.state).unwrap_or_default()) }));
     let context = Arc::new(take(&mut turn.state.vars));
-    let session = SessionAfter { intent: intent.clone(), state: place.clone(), context, params: Arc::default() };
+    let session = SessionAfter { intent: intent.clone(), state: node_key.clone(), context, params: Arc::default() };
     Outcome {
         conversation_id,
         intent,
-        state: place,
+        state: node_key,
         payload: Some(payload),
         context: None,
         fault: None,
@@ -125,12 +125,12 @@ fn fail_turn(walker: &mut Walker<'_>, reason: &'static str) -> bool {
         walker.abort_turn(reason);
         return false;
     };
-    let now = std::mem::replace(&mut walker.turn.state, before);
-    walker.turn.state.turn = now.turn;
-    walker.turn.state.seq = now.seq;
-    walker.turn.state.usage = now.usage;
-    walker.turn.state.last_event_at = now.last_event_at;
-    walker.turn.state.counters.visits = now.counters.visits;
+    let oversized = std::mem::replace(&mut walker.turn.state, before);
+    walker.turn.state.turn = oversized.turn;
+    walker.turn.state.seq = oversized.seq;
+    walker.turn.state.usage = oversized.usage;
+    walker.turn.state.last_event_at = oversized.last_event_at;
+    walker.turn.state.counters.visits = oversized.counters.visits;
     walker.turn.trace("gives_up", json!({"reason": reason}));
     walker.turn.send_error();
     walker.turn.record.stop_reason = reason;

@@ -12,7 +12,7 @@ use super::intent_match::{IntentMatch, is_ruled_out};
 use super::view::SessionView;
 
 /// From which similarity on a message is the phrase of an intent, and no answer that holds it.
-const PLAIN_SIMILARITY: f64 = 0.8;
+const WHOLE_MESSAGE_SIMILARITY: f64 = 0.8;
 
 impl<'c> SessionView<'_, 'c> {
     /// The intent with the best phrase in the message: the longest, then the highest score and priority.
@@ -32,11 +32,11 @@ impl<'c> SessionView<'_, 'c> {
                 };
                 let Some(score) = score.filter(|_| !self.is_refused_phrase(message, phrase)) else { continue };
                 let (length, is_plain) = (phrase.tokens().len(), marked.is_none());
-                let better = best.as_ref().is_none_or(|(best_length, best_plain, best_score, it)| {
+                let is_better = best.as_ref().is_none_or(|(best_length, best_plain, best_score, best_hit)| {
                     (length, is_plain, score, Reverse(intent.priority))
-                        > (*best_length, *best_plain, *best_score, Reverse(it.intent.priority))
+                        > (*best_length, *best_plain, *best_score, Reverse(best_hit.intent.priority))
                 });
-                if better {
+                if is_better {
                     let hit = IntentMatch { phrase: Some(text), ..IntentMatch::new(intent, "phrase", score) };
                     best = Some((length, is_plain, score, hit));
                 }
@@ -66,21 +66,21 @@ impl<'c> SessionView<'_, 'c> {
     }
 
     /// Whether the message as a whole is a phrase of another intent, or small talk.
-    pub(super) fn is_plainly_something_else(&self) -> bool {
+    pub(super) fn is_other_intent_or_small_talk(&self) -> bool {
         let input = self.input_phrase();
         let flow = self.flow;
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default();
         let intents = flow.document.intents.iter().zip(&flow.phrases).filter(|(intent, phrases)| {
             intent.enabled && intent.interrupts && !intent.is_fallback && intent.id != active && !is_ruled_out(phrases, &input)
         });
-        let is_whole = |phrase: &Phrase| input.similarity(phrase) >= PLAIN_SIMILARITY;
+        let is_whole = |phrase: &Phrase| input.similarity(phrase) >= WHOLE_MESSAGE_SIMILARITY;
         let is_small_talk = flow
             .document
             .small_talk
             .iter()
             .zip(&flow.small_talk_patterns)
             .any(|(definition, patterns)| patterns.iter().map(|it| input.similarity(it)).fold(0.0, f64::max) >= definition.min_score);
-        is_small_talk || intents.into_iter().any(|it| it.1.positive.iter().any(is_whole))
+        is_small_talk || intents.into_iter().any(|(_, phrases)| phrases.positive.iter().any(is_whole))
     }
 
     /// Whether the message refuses something, and the intent is not for those who refuse: "I do not want my card any more".
@@ -92,7 +92,7 @@ impl<'c> SessionView<'_, 'c> {
         }
         // "Two pizzas, no ham" asks for pizzas.
         let rest = without_refusals(&text, locale);
-        self.accepts_by_words(&rest).is_none_or(|it| it.id != intent.id)
+        self.find_intent_by_words(&rest).is_none_or(|it| it.id != intent.id)
     }
 
     /// Whether the message refuses what the innermost intent is for.
@@ -110,20 +110,20 @@ impl<'c> SessionView<'_, 'c> {
         let input = self.input_phrase();
         let intents = self.flow.document.intents.iter().zip(&self.flow.phrases).filter(|it| is_candidate(it.0));
         let mut phrases = intents.flat_map(|it| &it.1.positive);
-        phrases.any(|it| input.match_phrase(it).is_some() && self.is_refused_phrase(&message, it))
+        phrases.any(|phrase| input.match_phrase(phrase).is_some() && self.is_refused_phrase(&message, phrase))
     }
 
     /// Whether the message refuses what a phrase in it asks for.
     fn is_refused_phrase(&self, message: &str, phrase: &Phrase) -> bool {
         let placed = PlacedPhrase::new(message, &self.flow.document.default_locale);
         let length = phrase.tokens().len();
-        let at = placed.tokens().windows(length.max(1)).position(|it| it == phrase.tokens());
+        let at = placed.tokens().windows(length.max(1)).position(|words| words == phrase.tokens());
         let place = at.and_then(|at| Some(placed.places().get(at)?.start..placed.places().get(at + length - 1)?.end));
         place.is_some_and(|it| is_refused(message, &it, &self.state.locale))
     }
 
     /// The intent that a text has by its words alone.
-    pub(super) fn accepts_by_words(&self, text: &str) -> Option<&'c IntentDef> {
+    pub(super) fn find_intent_by_words(&self, text: &str) -> Option<&'c IntentDef> {
         let flow = self.flow;
         let classifier = flow.classifier().filter(|_| !text.is_empty())?;
         let ranking = classifier.rank_among(text, |_| true);

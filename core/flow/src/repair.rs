@@ -22,8 +22,8 @@ enum Preamble<'t> {
 }
 
 impl<'c> Turn<'c> {
-    /// Obeys a command instead of an answer to a slot. `place` is the id of the slot.
-    pub(super) fn obey_in_slot(
+    /// Handles a command instead of an answer to a slot. `place` is the id of the slot.
+    pub(super) fn handle_command_in_slot(
         &mut self,
         node: &'c Node,
         place: &str,
@@ -38,15 +38,15 @@ impl<'c> Turn<'c> {
         match command {
             Command::Cancel => SlotResult::Interrupted(self.cancel_request()),
             Command::StartOver => SlotResult::Interrupted(self.start_over()),
-            Command::Person => match self.call_person() {
+            Command::Person => match self.begin_handoff() {
                 Some(next) => SlotResult::Interrupted(next),
                 None => self.ask_again(node, place, data, candidate, Some(Preamble::Engine(EngineText::NoPerson, ""))),
             },
-            Command::Skip if !data.required => self.give_up_slot(place, data),
+            Command::Skip if !data.required => self.skip_slot(place, data),
             Command::Skip => self.ask_again(node, place, data, candidate, Some(Preamble::Engine(EngineText::AnswerNeeded, ""))),
             Command::Repeat => self.ask_again(node, place, data, candidate, None),
             Command::Help => {
-                let name = self.view().active_intent().map(|it| self.view().name_intent(it)).unwrap_or_default();
+                let name = self.view().active_intent().map(|intent| self.view().name_intent(intent)).unwrap_or_default();
                 let reason = if name.is_empty() {
                     Preamble::Engine(EngineText::AnswerNeeded, "")
                 } else {
@@ -84,15 +84,15 @@ impl<'c> Turn<'c> {
         }
     }
 
-    /// Obeys a command instead of the choice of a button. Afterwards the message is repeated, unless something else happens.
-    pub(super) fn obey_at_buttons(&mut self, command: Command) -> Option<Transition> {
+    /// Handles a command instead of the choice of a button. Afterwards the message is repeated, unless something else happens.
+    pub(super) fn handle_command_at_buttons(&mut self, command: Command) -> Option<Transition> {
         if let Some(next) = self.begin_command(command) {
             return Some(next);
         }
-        let said = match command {
+        let text = match command {
             Command::Cancel => return Some(self.cancel_request()),
             Command::StartOver => return Some(self.start_over()),
-            Command::Person => match self.call_person() {
+            Command::Person => match self.begin_handoff() {
                 Some(next) => return Some(next),
                 None => Some(EngineText::NoPerson),
             },
@@ -103,25 +103,25 @@ impl<'c> Turn<'c> {
             Command::Skip => Some(EngineText::AnswerNeeded),
             Command::Repeat | Command::Help => None,
         };
-        if let Some(text) = said {
+        if let Some(text) = text {
             self.say(text, &[]);
         }
         None
     }
 
-    /// Obeys a command while nothing is awaited.
-    pub(super) fn obey_when_idle(&mut self, command: Command) -> Transition {
+    /// Handles a command while nothing is awaited.
+    pub(super) fn handle_command_when_idle(&mut self, command: Command) -> Transition {
         self.state.counters.fallbacks = 0;
         if let Some(next) = self.begin_command(command) {
             return next;
         }
         match command {
             Command::StartOver => return self.start_over(),
-            Command::Person => match self.call_person() {
+            Command::Person => match self.begin_handoff() {
                 Some(next) => return next,
                 None => self.say(EngineText::NoPerson, &[]),
             },
-            Command::Help => self.say(EngineText::CanHelpWith, &[("names", &self.view().named_intents())]),
+            Command::Help => self.say(EngineText::CanHelpWith, &[("names", &self.view().intent_names())]),
             Command::Repeat => self.send_text(&self.view().last_bot_text().unwrap_or_default()),
             Command::Cancel | Command::Skip | Command::Back => self.say(EngineText::NothingToCancel, &[]),
         }
@@ -173,12 +173,12 @@ impl<'c> Turn<'c> {
 
     /// Goes to the intent, or to the graph of repeated fallbacks, that hands over to a person: to one that asks nothing before, else to the one
     /// that asks least.
-    fn call_person(&mut self) -> Option<Transition> {
+    fn begin_handoff(&mut self) -> Option<Transition> {
         let flow = self.flow;
-        let of_intent = |it: &'c IntentDef| Some((questions_before_handoff(flow, &it.graph)?, it));
-        let nearest = flow.document.intents.iter().filter(|it| it.enabled).filter_map(of_intent).min_by_key(|it| it.0);
-        let hands_over = |graph: &&'c String| questions_before_handoff(flow, graph).is_some();
-        let graph = self.settings().fallback_limit_graph.as_ref().filter(hands_over);
+        let with_distance = |intent: &'c IntentDef| Some((questions_before_handoff(flow, &intent.graph)?, intent));
+        let nearest = flow.document.intents.iter().filter(|it| it.enabled).filter_map(with_distance).min_by_key(|it| it.0);
+        let leads_to_person = |graph: &&'c String| questions_before_handoff(flow, graph).is_some();
+        let graph = self.settings().fallback_limit_graph.as_ref().filter(leads_to_person);
         if let Some((questions, intent)) = nearest
             && (questions == 0 || graph.is_none())
         {
@@ -195,12 +195,13 @@ impl<'c> Turn<'c> {
     /// # Errors
     /// What to say when there is none, or when it cannot be taken back.
     fn go_back(&mut self, place: &str) -> Result<Awaiting, EngineText> {
-        let filled = self.view().filled_in_graph();
+        let filled = self.view().filled_slots_in_graph();
         let slot = filled.iter().rev().find(|it| it.place != place).ok_or(EngineText::FirstQuestion)?;
         if slot.is_final {
             return Err(EngineText::CannotChange);
         }
-        let (node, data) = self.view().node_at(&slot.place).zip(self.view().data_of_slot(slot)).ok_or(EngineText::FirstQuestion)?;
+        let (node, data) =
+            self.view().find_slot_node(&slot.place).zip(self.view().find_slot_data(slot)).ok_or(EngineText::FirstQuestion)?;
         self.empty_slot(&data.variable);
         self.state.counters.attempts.remove(&slot.place);
         self.state.move_to(&node.id);
@@ -213,7 +214,7 @@ impl<'c> Turn<'c> {
         if !self.flow.document.repair.digression {
             return;
         }
-        if let Some(name) = self.view().active_intent().map(|it| self.view().name_intent(it)) {
+        if let Some(name) = self.view().active_intent().map(|intent| self.view().name_intent(intent)) {
             self.say(EngineText::Returned, &[("name", &name)]);
         }
     }
@@ -225,7 +226,7 @@ impl<'c> Turn<'c> {
             _ if !self.flow.document.repair.no_understanding => EngineText::NotUnderstood,
             0 | 1 => EngineText::NotUnderstood,
             2 => EngineText::NotUnderstoodAgain,
-            _ => match self.call_person() {
+            _ => match self.begin_handoff() {
                 Some(next) => return Some(next),
                 None => EngineText::GivenUp,
             },

@@ -61,47 +61,47 @@ impl<'n> RequestRenderer<'n> {
         RequestRenderer { names, undefined: Vec::new() }
     }
 
-    /// Renders a request; `keyed` omits the idempotency header of the document.
+    /// Renders a request; `omits_key` leaves out the idempotency header of the document.
     ///
     /// # Errors
     /// `template_undefined` when a name of the path or of a header is not defined, `url_unsafe` when a value would change where the URL leads.
-    pub fn render(&mut self, form: &HttpRequestDef, caller: HttpCaller, keyed: bool) -> Result<HttpRequest, Failure> {
+    pub fn render(&mut self, definition: &HttpRequestDef, caller: HttpCaller, omits_key: bool) -> Result<HttpRequest, Failure> {
         let mut secrets = Vec::new();
-        let mut url = self.render_url(&form.url)?;
+        let mut url = self.render_url(&definition.url)?;
         record_secrets(&mut secrets, "url", &url);
-        for (name, value) in &form.query {
+        for (name, value) in &definition.query {
             url.text.push(if url.text.contains('?') { '&' } else { '?' });
             url.text.push_str(&percent_encode(name));
             url.text.push('=');
             let value = self.render_part(value, OutputContext::Query, false)?;
-            let from = url.text.len();
-            secrets.extend(value.secrets.iter().map(|(at, secret)| format!("url {} {secret}", from + at)));
+            let start = url.text.len();
+            secrets.extend(value.secrets.iter().map(|(at, secret)| format!("url {} {secret}", start + at)));
             url.text.push_str(&value.text);
         }
         let mut headers = Vec::new();
-        for (name, value) in form.headers.iter().filter(|it| !keyed || !it.0.eq_ignore_ascii_case(IDEMPOTENCY_HEADER)) {
+        for (name, value) in definition.headers.iter().filter(|(name, _)| !omits_key || !name.eq_ignore_ascii_case(IDEMPOTENCY_HEADER)) {
             let value = self.render_part(value, OutputContext::Header, true)?;
             record_secrets(&mut secrets, &headers.len().to_string(), &value);
             headers.push((name.clone(), value.text));
         }
         let mut body = None;
-        if let Some(filling) = &form.body
-            && form.body_type.as_deref() != Some("none")
+        if let Some(filling) = &definition.body
+            && definition.body_type.as_deref() != Some("none")
         {
-            let RenderedBody { sealed, kind, part } = self.render_body(filling, form.body_type.as_deref());
-            record_secrets(&mut secrets, part, &sealed);
-            let of_author = headers.iter_mut().find(|it: &&mut (String, String)| it.0.eq_ignore_ascii_case("content-type"));
-            match of_author {
+            let RenderedBody { content, content_type, part } = self.render_body(filling, definition.body_type.as_deref());
+            record_secrets(&mut secrets, part, &content);
+            let declared = headers.iter_mut().find(|header: &&mut (String, String)| header.0.eq_ignore_ascii_case("content-type"));
+            match declared {
                 // Only this value has the boundary.
-                Some(header) if kind.starts_with(MULTIPART_TYPE) => header.1 = kind,
+                Some(header) if content_type.starts_with(MULTIPART_TYPE) => header.1 = content_type,
                 Some(_) => {}
-                None => headers.push(("Content-Type".to_owned(), kind)),
+                None => headers.push(("Content-Type".to_owned(), content_type)),
             }
-            body = Some(sealed.text);
+            body = Some(content.text);
         }
         Ok(HttpRequest {
             caller,
-            method: form.method.clone(),
+            method: definition.method.clone(),
             url: url.text,
             headers,
             body,
@@ -148,13 +148,13 @@ impl<'n> RequestRenderer<'n> {
     }
 
     /// Renders the body of a request.
-    fn render_body(&mut self, filling: &ValueTemplate, kind: Option<&str>) -> RenderedBody {
-        let Ok(tree) = &filling.compiled else {
-            let sealed = TextWithSecrets { text: filling.source.to_string(), secrets: Vec::new() };
-            return RenderedBody { sealed, kind: JSON_TYPE.to_owned(), part: "json" };
+    fn render_body(&mut self, template: &ValueTemplate, body_type: Option<&str>) -> RenderedBody {
+        let Ok(tree) = &template.compiled else {
+            let content = TextWithSecrets { text: template.source.to_string(), secrets: Vec::new() };
+            return RenderedBody { content, content_type: JSON_TYPE.to_owned(), part: "json" };
         };
         let names = self.names;
-        let (rendered, kind, part) = match (kind, &filling.source) {
+        let (rendered, content_type, part) = match (body_type, &template.source) {
             (Some("form"), _) => (tree.render_form(names), "application/x-www-form-urlencoded".to_owned(), "form"),
             (Some("multipart"), _) => {
                 let Interpolated { output: members, undefined } = tree.render_members(names);
@@ -168,34 +168,35 @@ impl<'n> RequestRenderer<'n> {
             _ => (tree.render_text(names).unwrap_or_else(|| tree.render_with_secrets(names)), JSON_TYPE.to_owned(), "json"),
         };
         self.undefined.push(rendered.undefined);
-        RenderedBody { sealed: rendered.output, kind, part }
+        RenderedBody { content: rendered.output, content_type, part }
     }
 }
 
-fn record_secrets(secrets: &mut Vec<String>, part: &str, sealed: &TextWithSecrets) {
-    secrets.extend(sealed.secrets.iter().map(|(at, secret)| format!("{part} {at} {secret}")));
+fn record_secrets(secrets: &mut Vec<String>, part: &str, content: &TextWithSecrets) {
+    secrets.extend(content.secrets.iter().map(|(at, secret)| format!("{part} {at} {secret}")));
 }
 
 /// A rendered body.
 struct RenderedBody {
-    sealed: TextWithSecrets,
-    /// Its content type.
-    kind: String,
+    content: TextWithSecrets,
+    content_type: String,
     /// How secrets are escaped in it: as JSON (`json`), form-encoded (`form`), or not at all (`body`).
     part: &'static str,
 }
 
 /// Encodes a multipart form (RFC 7578). Returns the body and its boundary, which is a hash of all parts.
 fn encode_multipart(members: Vec<(&str, TextWithSecrets)>) -> (TextWithSecrets, String) {
-    let name = |it: &str| it.replace('\r', "%0D").replace('\n', "%0A").replace('"', "%22");
+    let escape_name = |name: &str| name.replace('\r', "%0D").replace('\n', "%0A").replace('"', "%22");
     let mut hash = convengine_text::json::canonical::Hasher::default();
-    members.iter().for_each(|(name, value)| hash.add_json(&serde_json::json!([name, value.text])));
+    for (name, value) in &members {
+        hash.add_json(&serde_json::json!([name, value.text]));
+    }
     let boundary = format!("part-{:.32}", hash.finish());
     let mut body = TextWithSecrets::default();
     for (member, value) in members {
-        body.text.push_str(&format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"\r\n\r\n", name(member)));
-        let from = body.text.len();
-        body.secrets.extend(value.secrets.into_iter().map(|(at, secret)| (from + at, secret)));
+        body.text.push_str(&format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"\r\n\r\n", escape_name(member)));
+        let start = body.text.len();
+        body.secrets.extend(value.secrets.into_iter().map(|(at, secret)| (start + at, secret)));
         body.text.push_str(&value.text);
         body.text.push_str("\r\n");
     }

@@ -60,15 +60,15 @@ impl<'c> Turn<'c> {
         let Some(hints) = hints.as_object() else { return };
         let slots = self.view().slots_of_intent(intent);
         for slot in &slots {
-            let given = hints.get(&slot.variable.to_string()).filter(|it| !it.is_null());
-            let kind = slot.compile_entity(self.flow);
-            let Some(value) = given.zip(kind).and_then(|(it, kind)| kind.accept(it, self.extraction_context())) else { continue };
+            let hint = hints.get(&slot.variable.to_string()).filter(|it| !it.is_null());
+            let entity = slot.compile_entity(self.flow);
+            let Some(value) = hint.zip(entity).and_then(|(hint, entity)| entity.accept(hint, self.extraction_context())) else { continue };
             if self.view().is_slot_prefilled(&slots, slot.variable) {
                 let nodes = slots.iter().filter(|it| it.variable == slot.variable).filter_map(|it| it.node);
-                if nodes.into_iter().all(|it| self.find_violation(it, &value).is_none()) {
+                if nodes.into_iter().all(|data| self.find_violation(data, &value).is_none()) {
                     // The slot asks for a value of the wrong type.
                     if self.write_variable(slot.variable, value).is_ok() {
-                        self.note_filled(slot.variable, "");
+                        self.record_filled_slot(slot.variable, "");
                     }
                 }
             } else if self.view().is_intent_slot_redacted(slot) {
@@ -81,8 +81,8 @@ impl<'c> Turn<'c> {
     fn redact_marked_values(&mut self, intent: &'c IntentDef, values: &SlotValues) {
         let slots = self.view().slots_of_intent(intent);
         for slot in values.slots.iter().filter(|it| it.source == MARK) {
-            if slots.iter().any(|it| *it.variable == slot.variable && self.view().is_intent_slot_redacted(it)) {
-                self.redact_input_with(&slot.variable, slot.own.as_ref());
+            if slots.iter().any(|intent_slot| *intent_slot.variable == slot.variable && self.view().is_intent_slot_redacted(intent_slot)) {
+                self.redact_input_with(&slot.variable, slot.own_value.as_ref());
             }
         }
     }
@@ -92,7 +92,7 @@ impl<'c> Turn<'c> {
         self.state.awaiting = None;
         self.state.vars.shift_remove("_slot");
         self.state.counters.attempts.clear();
-        let Some(at) = self.state.stack.iter().rposition(|it| matches!(it.kind, FrameKind::Intent | FrameKind::Event)) else {
+        let Some(at) = self.state.stack.iter().rposition(|frame| matches!(frame.kind, FrameKind::Intent | FrameKind::Event)) else {
             self.reset_to_root();
             // A root that asks itself begins again with the next message.
             if self.flow.kind == ProgramKind::Assistant && !self.flow.document.intents.iter().any(|it| it.enabled) {

@@ -30,7 +30,7 @@ impl<'c> Turn<'c> {
         match route.edge {
             Some(edge) if is_workflow => {
                 let members = [("node", &node.id), ("edge", &edge.id), ("target", &edge.target)];
-                self.trace("workflow.node.route", object(members.map(|(name, it)| (name, it.as_str().into()))));
+                self.trace("workflow.node.route", object(members.map(|(name, value)| (name, value.as_str().into()))));
             }
             Some(edge) if route.port != "else" => {
                 let label = edge.condition.as_ref().map(|it| it.expr.source.as_str());
@@ -108,6 +108,6 @@ impl<'c> Turn<'c> {
     }
 
     fn first_edge(&self, node: &Node, port: &str) -> Option<&'c EdgeDef> {
-        self.graph().and_then(|it| it.edges(&node.id, port).next())
+        self.graph().and_then(|graph| graph.edges(&node.id, port).next())
     }
 }

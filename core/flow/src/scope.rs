@@ -72,7 +72,7 @@ impl NameResolver for Scope<'_> {
                 .string(&rest()?, &state.locale)
                 .map(Cow::Borrowed)
                 .or_else(|| state.variable(path).map(Cow::Borrowed)),
-            "user" => path.parts().get(1..).and_then(|it| get_at(state.user.as_ref()?, it)).map(Cow::Borrowed),
+            "user" => path.parts().get(1..).and_then(|parts| get_at(state.user.as_ref()?, parts)).map(Cow::Borrowed),
             // A variable of this name is the document's own.
             "visitor" => state.variable(path).or_else(|| get_at(state.visitor.as_ref()?, path.parts().get(1..)?)).map(Cow::Borrowed),
             "intent" => read_inside(self.intent_value()?),

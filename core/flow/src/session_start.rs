@@ -38,13 +38,13 @@ pub(super) fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &Fl
     for (name, value) in params.into_iter().filter(|it| !it.0.starts_with('_')) {
         // A value of the wrong type is ignored and the default stays.
         let path = VariablePath::from_name(name.as_str());
-        let declared = flow.document.variables.iter().find(|it| it.name == path).map_or(ValueType::Any, |it| it.kind);
-        vars.extend(coerce(value, declared).ok().map(|it| (name, it)));
+        let kind = flow.document.variables.iter().find(|it| it.name == path).map_or(ValueType::Any, |it| it.kind);
+        vars.extend(coerce(value, kind).ok().map(|it| (name, it)));
     }
     let root = flow.graph(&flow.document.root);
-    let frame = root.map(|it| Frame {
-        graph: it.definition.id.clone(),
-        node: entry_of(it, event),
+    let frame = root.map(|graph| Frame {
+        graph: graph.definition.id.clone(),
+        node: start_node_of(graph, event),
         kind: FrameKind::Root,
         intent_id: None,
         locals: None,
@@ -85,7 +85,7 @@ pub(super) fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &Fl
 }
 
 /// The node at which a session starts: the trigger of the event, else the entry of the graph.
-fn entry_of(graph: GraphRef<'_>, event: &FlowEvent) -> String {
+fn start_node_of(graph: GraphRef<'_>, event: &FlowEvent) -> String {
     let trigger = if let FlowEvent::Start { trigger, .. } = event { trigger.as_ref() } else { None };
     let is_trigger = |id: &&String| graph.node(id).is_some_and(|it| it.type_name == "trigger");
     trigger.filter(is_trigger).unwrap_or(&graph.definition.entry).clone()

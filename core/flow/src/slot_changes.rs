@@ -73,19 +73,19 @@ struct Question<'q> {
     /// Whether the message answers it.
     is_answered: bool,
     /// Whether the message may hold more than the answer.
-    may_say_more: bool,
+    can_hold_more: bool,
 }
 
-/// How a filled slot stands to the others.
-struct Standing {
+/// What a filled slot has, and what tells it from the others.
+struct SlotContext {
     /// The key of its type.
     key: String,
     /// Its value.
-    own: Value,
+    value: Value,
     /// Whether another filled slot has its type.
-    has_rival: bool,
+    is_type_shared: bool,
     /// Whether the slot that is asked for has its type.
-    may_be_asked: bool,
+    has_asked_type: bool,
     /// Whether it is the last that was filled, while another is asked for.
     is_last: bool,
 }
@@ -94,7 +94,7 @@ impl SessionView<'_, '_> {
     /// Reads which of the slots that the request has filled in this graph a message changes.
     pub(super) fn read_changes(&self, asked: Option<&EntityData>, expected: ExpectedChange) -> Changes {
         let filled: Vec<(FilledSlot, EntityData)> =
-            self.filled_in_graph().into_iter().filter_map(|it| Some((it.clone(), self.data_of_slot(&it)?))).collect();
+            self.filled_slots_in_graph().into_iter().filter_map(|slot| Some((slot.clone(), self.find_slot_data(&slot)?))).collect();
         let text = self.restated_input();
         if filled.is_empty() || is_inquiry(&text, &self.state.locale) {
             return Changes::default();
@@ -103,17 +103,17 @@ impl SessionView<'_, '_> {
         let question = Question::new(asked, expected, &statement, is_question(&text, &self.state.locale));
         let last = filled.last().map(|it| it.1.variable.clone());
         let mut slots = Vec::new();
-        for (slot, data) in filled.iter().filter(|it| asked.is_none_or(|asked| asked.variable != it.1.variable)) {
+        for (slot, data) in filled.iter().filter(|(_, data)| asked.is_none_or(|asked| asked.variable != data.variable)) {
             let key = data.type_key();
-            let standing = Standing {
-                own: self.state.variable(&data.variable).cloned().unwrap_or_default(),
-                has_rival: filled.iter().any(|it| it.1.variable != data.variable && it.1.type_key() == key),
-                may_be_asked: asked.is_some_and(|it| it.type_key() == key),
+            let context = SlotContext {
+                value: self.state.variable(&data.variable).cloned().unwrap_or_default(),
+                is_type_shared: filled.iter().any(|(_, other)| other.variable != data.variable && other.type_key() == key),
+                has_asked_type: asked.is_some_and(|asked| asked.type_key() == key),
                 is_last: asked.is_some() && Some(&data.variable) == last.as_ref(),
                 key,
             };
-            let value = statement.new_value(data, &standing, &question);
-            let is_changed = value.as_ref().map_or_else(|| statement.withdraws(data, &standing, &question), |it| standing.own != *it);
+            let value = statement.new_value(data, &context, &question);
+            let is_changed = value.as_ref().map_or_else(|| statement.withdraws(data, &context, &question), |it| context.value != *it);
             if is_changed {
                 slots.push(SlotChange { slot: slot.clone(), data: data.clone(), value });
             }
@@ -125,7 +125,7 @@ impl SessionView<'_, '_> {
         let locale = &self.state.locale;
         let correction = read_correction(text, locale);
         let is_retraction = correction.as_ref().is_some_and(|it| it.is_retraction);
-        let replacement = correction.as_ref().map_or(text, |it| text.get(it.replacement.clone()).unwrap_or_default());
+        let replacement = correction.as_ref().map_or(text, |correction| text.get(correction.replacement.clone()).unwrap_or_default());
         let values = self.find_answer_values(replacement);
         let denied: Vec<(String, Value)> = filled.iter().flat_map(|it| self.denied_values(&it.1, text)).collect();
         let is_correction = correction.is_some_and(|it| it.replaced.is_none());
@@ -149,10 +149,10 @@ impl SessionView<'_, '_> {
         parts.push(0..text.len());
         let find = |part: Range<usize>| {
             let found = entity.find_items(text.get(part.clone()).unwrap_or_default(), self.extraction_context());
-            found.into_iter().map(move |it| EntityMatch { range: it.range.start + part.start..it.range.end + part.start, ..it })
+            found.into_iter().map(move |item| EntityMatch { range: item.range.start + part.start..item.range.end + part.start, ..item })
         };
         let denied = parts.into_iter().flat_map(find).filter(|it| self.is_unwanted(text, &it.range));
-        denied.filter_map(|it| Some((data.type_key(), it.value?))).collect()
+        denied.filter_map(|item| Some((data.type_key(), item.value?))).collect()
     }
 
     /// Whether a message corrects what the last request was told, now that it has ended.
@@ -166,14 +166,14 @@ impl SessionView<'_, '_> {
             return false;
         }
         let last = self.state.counters.requests;
-        let slots = self.state.filled_slots.iter().filter(|it| it.request == last && last > 0 && !it.is_emptied);
-        slots.filter_map(|it| self.data_of_slot(it)).any(|data| {
+        let slots = self.state.filled_slots.iter().filter(|slot| slot.request == last && last > 0 && !slot.is_emptied);
+        slots.filter_map(|it| self.find_slot_data(it)).any(|data| {
             let denied = self.denied_values(&data, &text);
             let Some(entity) = self.flow.compile_slot_entity(&data) else { return false };
             // A number may be anything, and a text is in every message.
             let is_plain = data.entity != "@number" && !takes_free_text(&data, &entity) && !reads_any_text(&data.entity);
             is_plain && correction.is_some() && !entity.find_all(&text, self.extraction_context()).is_empty()
-                || denied.iter().any(|it| self.state.variable(&data.variable) == Some(&it.1))
+                || denied.iter().any(|(_, value)| self.state.variable(&data.variable) == Some(value))
         })
     }
 }
@@ -181,12 +181,12 @@ impl SessionView<'_, '_> {
 impl<'q> Question<'q> {
     fn new(asked: Option<&'q EntityData>, expected: ExpectedChange, statement: &Statement, is_question: bool) -> Question<'q> {
         let is_consent = asked.is_some_and(|it| it.entity == "@boolean");
-        let is_answered = asked.is_some_and(|it| match is_consent {
+        let is_answered = asked.is_some_and(|slot| match is_consent {
             true => expected == ExpectedChange::Nothing,
-            false => statement.values.named(it).is_some() || statement.values.only_free(it).is_some(),
+            false => statement.values.named(slot).is_some() || statement.values.only_free(slot).is_some(),
         });
-        let may_say_more = is_answered && statement.is_plain_list && !is_consent && !is_question;
-        Question { slot: asked, expected, is_consent, is_answered, may_say_more }
+        let can_hold_more = is_answered && statement.is_plain_list && !is_consent && !is_question;
+        Question { slot: asked, expected, is_consent, is_answered, can_hold_more }
     }
 
     /// Whether the message may mean a slot although none of its words say so.
@@ -194,7 +194,7 @@ impl<'q> Question<'q> {
         let is_unmistakable = data.entity != "@number" && !reads_any_text(&data.entity);
         match self.expected {
             // "Friday at 3" to the question for a time is about the day, too.
-            ExpectedChange::Nothing => self.may_say_more && is_unmistakable,
+            ExpectedChange::Nothing => self.can_hold_more && is_unmistakable,
             ExpectedChange::Unmistakable => is_unmistakable,
             ExpectedChange::Everything => true,
         }
@@ -207,86 +207,86 @@ impl Statement {
     }
 
     /// Whether the value of a slot, or a part of its list, is denied.
-    fn denies_own(&self, standing: &Standing) -> bool {
-        let is_denied = |it: &Value| self.denies(&standing.key, it);
-        is_denied(&standing.own) || standing.own.as_array().is_some_and(|it| it.iter().any(is_denied))
+    fn denies_slot_value(&self, context: &SlotContext) -> bool {
+        let is_denied = |value: &Value| self.denies(&context.key, value);
+        is_denied(&context.value) || context.value.as_array().is_some_and(|items| items.iter().any(is_denied))
     }
 
     /// The value that a filled slot gets.
-    fn new_value(&self, data: &EntityData, standing: &Standing, question: &Question<'_>) -> Option<Value> {
-        let by_type = || if self.is_about(data, standing, question) { self.free_value(data, standing, question) } else { None };
-        let found = self.values.named(data).cloned().or_else(by_type).filter(|it| !self.denies(&standing.key, it));
-        let found = found.map(|it| self.in_nearest_half(data, standing, it));
-        let is_joined = self.is_addition || self.denies_own(standing) || !self.is_marked && question.is_answered;
-        match standing.own.as_array().filter(|_| is_joined) {
-            Some(items) => self.join(items, found.as_ref(), standing),
+    fn new_value(&self, data: &EntityData, context: &SlotContext, question: &Question<'_>) -> Option<Value> {
+        let by_type = || if self.is_about(data, context, question) { self.free_value(data, context, question) } else { None };
+        let found = self.values.named(data).cloned().or_else(by_type).filter(|it| !self.denies(&context.key, it));
+        let found = found.map(|it| self.to_nearest_half(data, context, it));
+        let is_joined = self.is_addition || self.denies_slot_value(context) || !self.is_marked && question.is_answered;
+        match context.value.as_array().filter(|_| is_joined) {
+            Some(items) => self.merge_items(items, found.as_ref(), context),
             None => found,
         }
     }
 
     /// Whether a value of the slot's type is about the slot: it is denied there, or the words say that something changes and only this slot
     /// can be meant.
-    fn is_about(&self, data: &EntityData, standing: &Standing, question: &Question<'_>) -> bool {
-        let has_denied_value = self.denies_own(standing);
-        let is_other_denied = self.denied.iter().any(|it| it.0 == standing.key) && !has_denied_value && standing.has_rival;
+    fn is_about(&self, data: &EntityData, context: &SlotContext, question: &Question<'_>) -> bool {
+        let has_denied_value = self.denies_slot_value(context);
+        let is_other_denied = self.denied.iter().any(|it| it.0 == context.key) && !has_denied_value && context.is_type_shared;
         // Of several slots of a type the last answer is corrected, or none; a value of the slot that is asked for is an answer, unless the
         // message says that it is none.
-        let is_alone = !standing.has_rival || standing.is_last;
-        let is_no_answer = !standing.may_be_asked || self.is_retraction && standing.is_last;
+        let is_alone = !context.is_type_shared || context.is_last;
+        let is_no_answer = !context.has_asked_type || self.is_retraction && context.is_last;
         // A number may be anything, so "sorry, 12" is an answer.
         let is_plain = self.is_retraction || data.entity != "@number" || question.slot.is_some_and(|it| it.entity == "@string");
-        let is_added_to = self.is_addition && standing.own.is_array();
+        let is_added_to = self.is_addition && context.value.is_array();
         let is_meant = self.is_marked && is_plain || is_added_to || question.expects(data);
         has_denied_value || is_meant && is_alone && is_no_answer && !is_other_denied
     }
 
     /// The only value of a slot's type that belongs to nothing else.
-    fn free_value(&self, data: &EntityData, standing: &Standing, question: &Question<'_>) -> Option<Value> {
+    fn free_value(&self, data: &EntityData, context: &SlotContext, question: &Question<'_>) -> Option<Value> {
         let free = self.values.only_free(data)?;
         // "At 8" to a question for a number is the answer.
         let is_answer = question.is_answered && question.slot.is_some_and(|it| self.values.overlaps_type(it, &free.range));
         // The number in "at 4" is a time, and "and 3 kids" are something else.
-        let is_number = data.entity != "@number" || self.is_plain_list && !self.values.is_part_of_other(&standing.key, &free.range);
+        let is_number = data.entity != "@number" || self.is_plain_list && !self.values.is_part_of_other(&context.key, &free.range);
         free.value.clone().filter(|_| !is_answer && is_number)
     }
 
     /// A time that does not say in which half of the day it is, in the one that is nearer to the time of the slot.
-    fn in_nearest_half(&self, data: &EntityData, standing: &Standing, value: Value) -> Value {
+    fn to_nearest_half(&self, data: &EntityData, context: &SlotContext, value: Value) -> Value {
         let place = self.values.place_of(data, &value).filter(|_| data.entity == "@time");
         let is_bare = place.and_then(|it| self.text.get(it)).is_some_and(is_bare_hour);
-        if is_bare { nearest_half(&standing.own, value) } else { value }
+        if is_bare { nearest_half(&context.value, value) } else { value }
     }
 
     /// The items of a list without those that are denied, and with those that are new; `None` without any change that was meant.
-    fn join(&self, items: &[Value], found: Option<&Value>, standing: &Standing) -> Option<Value> {
-        let remaining = items.iter().filter(|it| !self.denies(&standing.key, it)).cloned();
+    fn merge_items(&self, items: &[Value], found: Option<&Value>, context: &SlotContext) -> Option<Value> {
+        let remaining = items.iter().filter(|it| !self.denies(&context.key, it)).cloned();
         let new = found.and_then(Value::as_array).into_iter().flatten().filter(|it| !items.contains(it)).cloned();
         let joined: Vec<Value> = remaining.chain(new).collect();
-        let is_meant = found.is_some() || self.denies_own(standing) && !joined.is_empty();
+        let is_meant = found.is_some() || self.denies_slot_value(context) && !joined.is_empty();
         is_meant.then_some(Value::Array(joined))
     }
 
     /// Whether the message takes the value of a slot back without another: "not tomorrow".
-    fn withdraws(&self, data: &EntityData, standing: &Standing, question: &Question<'_>) -> bool {
+    fn withdraws(&self, data: &EntityData, context: &SlotContext, question: &Question<'_>) -> bool {
         let is_consent = question.is_answered && question.is_consent;
-        let is_own = !standing.may_be_asked || standing.is_last && self.is_correction && data.entity != "@number";
-        self.denies_own(standing) && !is_consent && is_own
+        let is_own = !context.has_asked_type || context.is_last && self.is_correction && data.entity != "@number";
+        self.denies_slot_value(context) && !is_consent && is_own
     }
 }
 
 /// A time in the half of the day in which it is nearer to another: of 3 o'clock, the one in the afternoon for half past two in the afternoon.
 fn nearest_half(other: &Value, time: Value) -> Value {
-    let minutes = |it: &Value| {
-        let (hours, minutes) = it.as_str()?.split_once(':')?;
+    let minutes = |time: &Value| {
+        let (hours, minutes) = time.as_str()?.split_once(':')?;
         Some(hours.parse::<i32>().ok()? * 60 + minutes.get(..2)?.parse::<i32>().ok()?)
     };
-    let (Some(near), Some(here)) = (minutes(other), minutes(&time)) else { return time };
-    let there = here + 12 * 60;
-    if here >= 12 * 60 || (there - near).abs() >= (here - near).abs() {
+    let (Some(other_minutes), Some(early)) = (minutes(other), minutes(&time)) else { return time };
+    let late = early + 12 * 60;
+    if early >= 12 * 60 || (late - other_minutes).abs() >= (early - other_minutes).abs() {
         return time;
     }
     let rest = time.as_str().and_then(|it| it.split_once(':')).map_or("00", |it| it.1);
-    json!(format!("{:02}:{rest}", there / 60))
+    json!(format!("{:02}:{rest}", late / 60))
 }
 
 #[cfg(test)]

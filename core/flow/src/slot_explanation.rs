@@ -31,7 +31,7 @@ impl Turn<'_> {
         match found {
             Ok(Some(value)) => {
                 let places = entity.find_all(&self.event.input_text(), self.extraction_context());
-                let place = places.iter().find(|it| it.value.as_ref() == Some(value)).map(|it| &it.range);
+                let place = places.iter().find(|place| place.value.as_ref() == Some(value)).map(|it| &it.range);
                 if let Some(place) = place {
                     candidate.facts.insert("span".to_owned(), json!([place.start, place.end]));
                     candidate.facts.insert("unused".to_owned(), unused_parts(&self.event.input_text(), std::slice::from_ref(place)));
@@ -80,7 +80,11 @@ impl Turn<'_> {
 
     /// Records the explanation of a slot that was not asked for: only if there was something to decide.
     pub(super) fn end_unasked_slot(&mut self, filled: Option<&SlotResult>) {
-        if self.open_explanation.as_ref().is_some_and(|it| filled.is_none() && it.rows.is_empty() && it.verdict.is_empty()) {
+        if self
+            .open_explanation
+            .as_ref()
+            .is_some_and(|explanation| filled.is_none() && explanation.rows.is_empty() && explanation.verdict.is_empty())
+        {
             self.open_explanation = None;
         }
         match filled {

@@ -47,10 +47,10 @@ impl<'c> Turn<'c> {
         self.is_rewalking = false;
         let shown = format_value(&self.view().name_value(Some(&data.entity), &candidate));
         self.state.vars.insert(CANDIDATE_VARIABLE.to_owned(), json!({"variable": data.variable.to_string(), "candidate": candidate}));
-        let yes_no = [("yes", EngineText::Yes), ("no", EngineText::No)]
+        let buttons = [("yes", EngineText::Yes), ("no", EngineText::No)]
             .map(|(id, label)| json!({"id": id, "label": self.engine_text(label, &[]), "value": id == "yes"}));
         let text = self.engine_text(EngineText::ConfirmValue, &[("value", &shown)]);
-        let options = self.send_with_options(&text, &yes_no);
+        let options = self.send_with_options(&text, &buttons);
         if self.view().is_slot_redacted(data) {
             self.redact_question(&data.variable, &shown);
         }
@@ -72,28 +72,28 @@ impl<'c> Turn<'c> {
             self.state.counters.attempts.remove(&place);
             if data.required {
                 let reason = format!("no valid answer in {attempts} attempts");
-                let at = Some((id.to_owned(), node.name.clone()));
-                return SlotResult::Failed(Failure { attempt: attempts, node: at, ..Failure::new("max_attempts", reason) });
+                let failed_node = Some((id.to_owned(), node.name.clone()));
+                return SlotResult::Failed(Failure { attempt: attempts, node: failed_node, ..Failure::new("max_attempts", reason) });
             }
-            return self.give_up_slot(id, data);
+            return self.skip_slot(id, data);
         }
         let last = data.reprompt.len().min(usize::try_from(attempts).unwrap_or(usize::MAX));
-        let again = message.or_else(|| data.reprompt.get(last.checked_sub(1)?)).unwrap_or(&data.prompt);
+        let question = message.or_else(|| data.reprompt.get(last.checked_sub(1)?)).unwrap_or(&data.prompt);
         // The document says nothing else the second time.
         if attempts > 1 && message.is_none() && data.reprompt.is_empty() && self.flow.document.repair.no_understanding {
             self.say(EngineText::NotUnderstoodAgain, &[]);
         }
-        let options = self.ask_for_value(again, data, &place);
+        let options = self.ask_for_value(question, data, &place);
         SlotResult::Prompted(self.slot_awaiting(node, data, options))
     }
 
     /// Writes the default of an optional slot, which is not asked for any more.
-    pub(super) fn give_up_slot(&mut self, id: &str, data: &EntityData) -> SlotResult {
+    pub(super) fn skip_slot(&mut self, id: &str, data: &EntityData) -> SlotResult {
         let default = self.render_json(&ValueTemplate::from(data.default.clone()), Map::new());
         match self.write_variable(&data.variable, default) {
             Ok(()) => {
                 let place = self.state.node_key(id);
-                self.note_filled(&data.variable, &place);
+                self.record_filled_slot(&data.variable, &place);
                 self.state.counters.attempts.remove(&place);
                 SlotResult::Filled
             }
@@ -110,7 +110,7 @@ impl<'c> Turn<'c> {
             return SlotResult::Failed(rejected.into());
         }
         let place = self.state.node_key(id);
-        self.note_filled(&data.variable, &place);
+        self.record_filled_slot(&data.variable, &place);
         self.state.counters.attempts.remove(&place);
         self.state.counters.fallbacks = 0;
         self.trace("entity.filled", json!({"node": id, "variable": data.variable.to_string()}));

@@ -34,8 +34,7 @@ struct MarkedPart {
 
 /// A type of the slots of an intent.
 struct SlotType {
-    /// Its key.
-    name: String,
+    key: String,
     entity: Entity,
     /// Whether a slot of the type has no value yet.
     is_open: bool,
@@ -79,24 +78,26 @@ impl<'c> SessionView<'_, 'c> {
     /// Leaves out numbers that no words name and that are in a day, a time or a duration, although no slot takes one: "for 2 nights".
     fn drop_parts_of_times(&self, text: &str, values: &mut SlotValues) {
         let taken = values.taken.clone();
-        let is_free = |it: &EntityMatch| !taken.iter().any(|taken| overlap(taken, &it.range));
-        let Some(numbers) = values.types.iter_mut().find(|it| it.entity == "@number" && it.found.iter().any(is_free)) else { return };
+        let is_free = |item: &EntityMatch| !taken.iter().any(|taken| overlap(taken, &item.range));
+        let Some(numbers) = values.types.iter_mut().find(|kind| kind.entity == "@number" && kind.found.iter().any(is_free)) else { return };
         let kinds = ["@date", "@time", "@duration"].into_iter().filter_map(Entity::from_system_name);
-        let times: Vec<EntityMatch> = kinds.flat_map(|it| it.find_all(text, self.extraction_context())).collect();
-        let is_part = |it: &EntityMatch| times.iter().any(|time| overlap(&time.range, &it.range) && time.range.len() > it.range.len());
+        let times: Vec<EntityMatch> = kinds.flat_map(|entity| entity.find_all(text, self.extraction_context())).collect();
+        let is_part =
+            |item: &EntityMatch| times.iter().any(|time| overlap(&time.range, &item.range) && time.range.len() > item.range.len());
         let count = numbers.found.len();
-        numbers.found.retain(|it| !is_free(it) || !is_part(it));
+        numbers.found.retain(|number| !is_free(number) || !is_part(number));
         numbers.is_reduced |= numbers.found.len() < count;
     }
 
     /// Finds the values of all types but those that the message denies, refuses or takes back.
     fn find_wanted_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
-        let correction = read_correction(text, &self.state.locale).and_then(|it| Some((it.replaced?, it.replacement)));
-        let is_wanted = |it: &EntityMatch| !self.is_unwanted(text, &it.range);
+        let correction =
+            read_correction(text, &self.state.locale).and_then(|correction| Some((correction.replaced?, correction.replacement)));
+        let is_wanted = |item: &EntityMatch| !self.is_unwanted(text, &item.range);
         let keep_wanted = |found: &mut Vec<EntityMatch>| {
             let withdrawn = correction.as_ref().and_then(|(replaced, replacement)| withdrawn_place(found, replaced, replacement));
             let count = found.len();
-            found.retain(|it| is_wanted(it) && withdrawn.as_ref() != Some(&it.range));
+            found.retain(|item| is_wanted(item) && withdrawn.as_ref() != Some(&item.range));
             found.len() < count
         };
         let mut found = find_types(types, taken, text, |entity| {
@@ -114,17 +115,17 @@ impl<'c> SessionView<'_, 'c> {
         let denied = denied_parts(text, &self.state.locale);
         if !denied.is_empty() && found.iter().any(|it| it.found.is_empty()) {
             let rest = blank_out(text, &denied);
-            let others = find_types(types, taken, &rest, |entity| {
+            let rest_values = find_types(types, taken, &rest, |entity| {
                 let items = entity.find_items(&rest, self.extraction_context()).into_iter();
                 entity.join_items(items.filter(is_wanted).collect())
             });
-            for (kind, other) in found.iter_mut().zip(others).filter(|it| it.0.found.is_empty()) {
+            for (kind, other) in found.iter_mut().zip(rest_values).filter(|it| it.0.found.is_empty()) {
                 *kind = TypeValues { is_reduced: true, ..other };
             }
         }
         // "Thursday at 3" is a moment, of which a day and a time have a part each.
         let has_moments = found.iter().any(|it| it.entity.starts_with("@datetime"));
-        for times in found.iter_mut().filter(|it| it.entity == "@time" && it.found.is_empty() && !has_moments) {
+        for times in found.iter_mut().filter(|kind| kind.entity == "@time" && kind.found.is_empty() && !has_moments) {
             times.found = self.times_of_moments(text).into_iter().filter(is_wanted).collect();
         }
         found
@@ -134,9 +135,10 @@ impl<'c> SessionView<'_, 'c> {
     fn find_corrected(&self, entity: &Entity, text: &str, replacement: Option<&Range<usize>>) -> Vec<EntityMatch> {
         let mut found = entity.find_items(text, self.extraction_context());
         let Some(replacement) = replacement.filter(|part| !found.iter().any(|it| it.range.start >= part.start)) else { return found };
-        let later = entity.find_items(text.get(replacement.clone()).unwrap_or_default(), self.extraction_context());
-        let placed = |it: EntityMatch| EntityMatch { range: it.range.start + replacement.start..it.range.end + replacement.start, ..it };
-        found.extend(later.into_iter().map(placed));
+        let replacement_matches = entity.find_items(text.get(replacement.clone()).unwrap_or_default(), self.extraction_context());
+        let shift =
+            |item: EntityMatch| EntityMatch { range: item.range.start + replacement.start..item.range.end + replacement.start, ..item };
+        found.extend(replacement_matches.into_iter().map(shift));
         found
     }
 
@@ -147,8 +149,9 @@ impl<'c> SessionView<'_, 'c> {
 
     /// The times of the moments in a text, without their days.
     fn times_of_moments(&self, text: &str) -> Vec<EntityMatch> {
-        let read = |name: &str| Entity::from_system_name(name).map(|it| it.find_all(text, self.extraction_context())).unwrap_or_default();
-        let days = read("@date");
+        let find =
+            |name: &str| Entity::from_system_name(name).map(|entity| entity.find_all(text, self.extraction_context())).unwrap_or_default();
+        let days = find("@date");
         let time = |moment: EntityMatch| {
             let value = moment.value?;
             let time = value.as_str()?.split_once('T')?.1.to_owned();
@@ -157,7 +160,7 @@ impl<'c> SessionView<'_, 'c> {
             let range = if before.len() > behind.len() { before } else { behind };
             Some(EntityMatch { range, value: Some(time.into()) })
         };
-        read("@datetime").into_iter().filter_map(time).collect()
+        find("@datetime").into_iter().filter_map(time).collect()
     }
 
     /// Matches a message with a phrase that has marks.
@@ -169,8 +172,8 @@ impl<'c> SessionView<'_, 'c> {
         let slots = self.slots_of_intent(intent);
         let types = self.slot_types(&slots);
         let fit = |variable: &VariablePath, part: &str| {
-            let names = slots.iter().filter(|it| it.variable == variable).map(IntentSlot::type_key);
-            let kinds = names.filter_map(|name| types.iter().find(|it| it.name == name));
+            let keys = slots.iter().filter(|it| it.variable == variable).map(IntentSlot::type_key);
+            let kinds = keys.filter_map(|key| types.iter().find(|it| it.key == key));
             kinds.map(|kind| self.read_part(kind, part).map_or(MarkFit::Unfit, |it| it.fit)).min().unwrap_or(MarkFit::Whole)
         };
         phrase.find(text, &message, &fit)
@@ -192,14 +195,14 @@ impl<'c> SessionView<'_, 'c> {
         let mut types: Vec<SlotType> = Vec::new();
         for slot in slots {
             let Some(entity) = slot.compile_entity(self.flow) else { continue };
-            let name = slot.type_key();
+            let key = slot.type_key();
             // What was there before the request may be named anew.
-            let is_filled = self.is_of_this_request(slot.variable)
-                && self.state.variable(slot.variable).is_some_and(|it| entity.accept(it, self.extraction_context()).is_some());
+            let is_filled = self.is_filled_by_current_request(slot.variable)
+                && self.state.variable(slot.variable).is_some_and(|value| entity.accept(value, self.extraction_context()).is_some());
             let is_open = slot.is_always_asked() || !is_filled;
-            match types.iter_mut().find(|it| it.name == name) {
+            match types.iter_mut().find(|it| it.key == key) {
                 Some(known) => known.is_open |= is_open,
-                None => types.push(SlotType { name, entity, is_open }),
+                None => types.push(SlotType { key, entity, is_open }),
             }
         }
         types
@@ -208,16 +211,17 @@ impl<'c> SessionView<'_, 'c> {
     /// Gives slots the parts that the marks of the best phrase take.
     fn take_marked_values(&self, intent: &'c IntentDef, types: &[SlotType], text: &str, values: &mut SlotValues) {
         let Some(phrases) = self.phrases_of(intent).filter(|_| !intent.is_fallback) else { return };
-        let matches = phrases.marked.iter().flatten().filter_map(|it| Some((it.literal_length(), self.match_marks(intent, it, text)?)));
+        let matches =
+            phrases.marked.iter().flatten().filter_map(|phrase| Some((phrase.literal_length(), self.match_marks(intent, phrase, text)?)));
         let best = matches.fold(None, |best: Option<(usize, MarkedMatch)>, next| match best {
             Some(best) if (best.0, best.1.score) >= (next.0, next.1.score) => Some(best),
             _ => Some(next),
         });
         for (variable, range) in best.map(|it| it.1.marks).unwrap_or_default() {
-            for slot in values.slots.iter_mut().filter(|it| it.variable == variable && it.own.is_none()) {
-                let kind = types.iter().find(|it| it.name == slot.entity);
-                let Some(part) = kind.and_then(|it| self.read_part(it, text.get(range.clone())?)) else { continue };
-                slot.own = Some(part.value);
+            for slot in values.slots.iter_mut().filter(|slot| slot.variable == variable && slot.own_value.is_none()) {
+                let kind = types.iter().find(|it| it.key == slot.entity);
+                let Some(part) = kind.and_then(|kind| self.read_part(kind, text.get(range.clone())?)) else { continue };
+                slot.own_value = Some(part.value);
                 slot.source = MARK;
                 values.taken.push(range.start + part.place.start..range.start + part.place.end);
             }
@@ -228,18 +232,18 @@ impl<'c> SessionView<'_, 'c> {
     fn read_part(&self, kind: &SlotType, part: &str) -> Option<MarkedPart> {
         let context = self.extraction_context();
         // "On Friday, no, on Saturday"
-        if !CATCH_ALL_ENTITIES.contains(&kind.name.as_str())
+        if !CATCH_ALL_ENTITIES.contains(&kind.key.as_str())
             && let Some(replacement) = read_correction(part, &self.state.locale).filter(|it| it.replaced.is_some()).map(|it| it.replacement)
-            && let Some(later) = kind.entity.find_all(part.get(replacement.clone())?, context).into_iter().next()
+            && let Some(new_match) = kind.entity.find_all(part.get(replacement.clone())?, context).into_iter().next()
         {
-            let place = later.range.start + replacement.start..later.range.end + replacement.start;
-            return Some(MarkedPart { value: later.value?, place, fit: MarkFit::Contains });
+            let place = new_match.range.start + replacement.start..new_match.range.end + replacement.start;
+            return Some(MarkedPart { value: new_match.value?, place, fit: MarkFit::Contains });
         }
         // A text has no punctuation around it; a number may have a sign.
         let plain = trim_punctuation(part);
-        let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name.as_str()) { [plain, plain] } else { [part.trim(), plain] };
-        let is_meant = |it: &&str| !it.is_empty() && !kind.entity.is_negative_phrase(it);
-        let accepted = candidates.into_iter().filter(is_meant).find_map(|it| kind.entity.accept(&it.into(), context));
+        let candidates = if CATCH_ALL_ENTITIES.contains(&kind.key.as_str()) { [plain, plain] } else { [part.trim(), plain] };
+        let is_meant = |text: &&str| !text.is_empty() && !kind.entity.is_negative_phrase(text);
+        let accepted = candidates.into_iter().filter(is_meant).find_map(|candidate| kind.entity.accept(&candidate.into(), context));
         if let Some(value) = accepted {
             return Some(MarkedPart { value, place: 0..part.len(), fit: MarkFit::Whole });
         }
@@ -253,10 +257,10 @@ impl<'c> SessionView<'_, 'c> {
     /// Takes the values that a model has read, which are already written.
     fn take_hinted_values(&self, hints: &Value, values: &mut SlotValues) {
         let Some(hints) = hints.as_object() else { return };
-        for slot in values.slots.iter().filter(|it| hints.contains_key(&it.variable.to_string())) {
+        for slot in values.slots.iter().filter(|slot| hints.contains_key(&slot.variable.to_string())) {
             let written = self.state.variable(&slot.variable).filter(|it| !it.is_null());
             let found = values.types.iter().filter(|it| it.entity == slot.entity).flat_map(|it| &it.found);
-            let mut free = found.filter(|it| it.value.as_ref() == written && written.is_some() && !values.is_taken(&it.range));
+            let mut free = found.filter(|item| item.value.as_ref() == written && written.is_some() && !values.is_taken(&item.range));
             if let Some(range) = free.next().map(|it| it.range.clone()) {
                 values.taken.push(range);
             }
@@ -268,7 +272,7 @@ impl<'c> SessionView<'_, 'c> {
         let locales = WordLocales { phrases: &self.flow.document.default_locale, session: &self.state.locale };
         let message = PlacedPhrase::new(text, locales.phrases);
         let phrases = intent.and_then(|it| self.phrases_of(it));
-        let marked: Vec<&MarkedPhrase> = phrases.map(|it| it.marked.iter().flatten().collect()).unwrap_or_default();
+        let marked: Vec<&MarkedPhrase> = phrases.map(|phrases| phrases.marked.iter().flatten().collect()).unwrap_or_default();
         for kind in &values.types {
             let found: Vec<&EntityMatch> = kind.found.iter().filter(|it| !values.is_taken(&it.range)).collect();
             let open: Vec<usize> =
@@ -284,8 +288,10 @@ impl<'c> SessionView<'_, 'c> {
                 .map(|slot| {
                     let mut words = NearWords::default();
                     words.add_name(&slot.variable.to_string(), locales);
-                    let same = slots.iter().filter(|it| *it.variable == slot.variable && it.type_key() == slot.entity);
-                    same.flat_map(|it| it.prompt.variants_of_locale(&self.state.channel, locales.session))
+                    let same_slots =
+                        slots.iter().filter(|intent_slot| *intent_slot.variable == slot.variable && intent_slot.type_key() == slot.entity);
+                    same_slots
+                        .flat_map(|it| it.prompt.variants_of_locale(&self.state.channel, locales.session))
                         .for_each(|it| words.add_prompt(&it.source, locales));
                     let marks = marked.iter().flat_map(|it| it.neighbors()).filter(|it| *it.variable == slot.variable);
                     marks.for_each(|it| words.add_neighbors(it, locales));
@@ -300,7 +306,7 @@ impl<'c> SessionView<'_, 'c> {
             for (slot, number) in assign(&words.iter().collect::<Vec<_>>(), &places, &message, locales) {
                 let slot = open.get(slot).and_then(|it| values.slots.get_mut(*it));
                 if let Some((slot, found)) = slot.zip(found.get(number)) {
-                    slot.own = Some(found.value.clone().unwrap_or_default());
+                    slot.own_value = Some(found.value.clone().unwrap_or_default());
                     slot.source = "near_words";
                     values.taken.push(found.range.clone());
                 }
@@ -320,38 +326,38 @@ impl IntentTrigger {
         let values = &self.values;
         let key = data.type_key();
         let slot = values.slot(&data.variable, &key);
-        if let Some((own, source)) = slot.and_then(|it| Some((it.own.clone()?, it.source))) {
-            return Some(TriggerValue { value: own, range: None, source, is_named: true }).filter(|it| !it.value.is_null());
+        if let Some((value, source)) = slot.and_then(|slot| Some((slot.own_value.clone()?, slot.source))) {
+            return Some(TriggerValue { value, range: None, source, is_named: true }).filter(|it| !it.value.is_null());
         }
         if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) {
             return None;
         }
         let is_alone = values.slots.iter().filter(|it| it.entity == key).count() < 2;
-        let kind = values.types.iter().find(|it| slot.is_some() && it.entity == key);
-        let is_shared = |kind: &&TypeValues| kind.is_reduced || kind.found.iter().any(|it| !is_alone || values.is_taken(&it.range));
-        let found = |value: Value, range: Option<Range<usize>>| TriggerValue { value, range, source: "entity", is_named: is_alone };
+        let kind = values.types.iter().find(|kind| slot.is_some() && kind.entity == key);
+        let is_shared = |kind: &&TypeValues| kind.is_reduced || kind.found.iter().any(|item| !is_alone || values.is_taken(&item.range));
+        let new_value = |value: Value, range: Option<Range<usize>>| TriggerValue { value, range, source: "entity", is_named: is_alone };
         if let Some(kind) = kind.filter(is_shared) {
             let first = kind.found.iter().find(|it| !values.is_taken(&it.range))?;
-            return Some(found(first.value.clone()?, Some(first.range.clone())));
+            return Some(new_value(first.value.clone()?, Some(first.range.clone())));
         }
         // A slot of another graph, or one whose values are not found by their place.
         let value = match entity.extract(&self.text, view.extraction_context()) {
             Extraction::Value(value) => value,
             // Of several values of a list one may be left after a denial, and a moment has a time.
             Extraction::Ambiguous(_) | Extraction::NotFound => {
-                let [left] = values.found_of(&key) else { return None };
-                return Some(found(left.value.clone()?, Some(left.range.clone())));
+                let [only] = values.found_of(&key) else { return None };
+                return Some(new_value(only.value.clone()?, Some(only.range.clone())));
             }
         };
         let places = entity.find_all(&self.text, view.extraction_context());
-        let is_free = |it: &&EntityMatch| !values.is_taken(&it.range) && !view.is_unwanted(&self.text, &it.range);
-        match places.iter().find(|it| it.value.as_ref() == Some(&value)) {
-            Some(place) if is_free(&place) => Some(found(value, Some(place.range.clone()))),
+        let is_free = |item: &&EntityMatch| !values.is_taken(&item.range) && !view.is_unwanted(&self.text, &item.range);
+        match places.iter().find(|place| place.value.as_ref() == Some(&value)) {
+            Some(place) if is_free(&place) => Some(new_value(value, Some(place.range.clone()))),
             Some(_) => {
                 let next = places.iter().filter(|it| it.value.is_some()).find(is_free)?;
-                Some(found(next.value.clone()?, Some(next.range.clone())))
+                Some(new_value(next.value.clone()?, Some(next.range.clone())))
             }
-            None => values.taken.is_empty().then(|| found(value, None)),
+            None => values.taken.is_empty().then(|| new_value(value, None)),
         }
     }
 }
@@ -369,29 +375,29 @@ pub(super) fn takes_free_text(data: &EntityData, entity: &Entity) -> bool {
 /// Finds the values of all types. A value that overlaps a taken place, or a more specific value of another type, is left out.
 fn find_types(types: &[SlotType], taken: &[Range<usize>], text: &str, find: impl Fn(&Entity) -> Vec<EntityMatch>) -> Vec<TypeValues> {
     let found: Vec<Vec<EntityMatch>> = types.iter().map(|it| find(&it.entity)).collect();
-    let mut order: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
+    let mut by_rank: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
     for (number, (kind, matches)) in types.iter().zip(&found).enumerate() {
-        order.extend(matches.iter().map(|it| (number, kind, it)));
+        by_rank.extend(matches.iter().map(|it| (number, kind, it)));
     }
-    let rank = |kind: &SlotType, it: &EntityMatch| (specificity(&kind.entity), it.range.len());
-    order.sort_by_key(|it| Reverse(rank(it.1, it.2)));
-    let mut kept: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
-    for (number, kind, value) in order {
-        let is_part = kept.iter().any(|(other, other_kind, it)| {
+    let rank = |kind: &SlotType, item: &EntityMatch| (specificity(&kind.entity), item.range.len());
+    by_rank.sort_by_key(|(_, kind, value)| Reverse(rank(kind, value)));
+    let mut specific: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
+    for (number, kind, value) in by_rank {
+        let is_part = specific.iter().any(|(other, other_kind, item)| {
             // A type that takes whole messages says nothing about their parts.
-            let is_specific = other_kind.is_open && it.range.len() < text.trim().len();
-            *other != number && is_specific && rank(other_kind, it) > rank(kind, value) && overlap(&it.range, &value.range)
+            let is_specific = other_kind.is_open && item.range.len() < text.trim().len();
+            *other != number && is_specific && rank(other_kind, item) > rank(kind, value) && overlap(&item.range, &value.range)
         });
         if !is_part && !taken.iter().any(|it| overlap(it, &value.range)) {
-            kept.push((number, kind, value));
+            specific.push((number, kind, value));
         }
     }
-    let of_type = |(number, (kind, all)): (usize, (&SlotType, &Vec<EntityMatch>))| {
-        let mut left: Vec<EntityMatch> = kept.iter().filter(|it| it.0 == number).map(|it| it.2.clone()).collect();
-        left.sort_by_key(|it| it.range.start);
-        TypeValues { entity: kind.name.clone(), is_reduced: left.len() < all.len(), found: left }
+    let to_values = |(number, (kind, all)): (usize, (&SlotType, &Vec<EntityMatch>))| {
+        let mut remaining: Vec<EntityMatch> = specific.iter().filter(|it| it.0 == number).map(|it| it.2.clone()).collect();
+        remaining.sort_by_key(|it| it.range.start);
+        TypeValues { entity: kind.key.clone(), is_reduced: remaining.len() < all.len(), found: remaining }
     };
-    types.iter().zip(&found).enumerate().map(of_type).collect()
+    types.iter().zip(&found).enumerate().map(to_values).collect()
 }
 
 /// How specific the values of a type are: numbers, then phone numbers, which may be dates as well, then all others.
@@ -406,7 +412,7 @@ fn specificity(entity: &Entity) -> u8 {
 /// The place of the value that a later one replaces: `50` in "50 dollars, no wait, 60 dollars".
 fn withdrawn_place(found: &[EntityMatch], replaced: &Range<usize>, replacement: &Range<usize>) -> Option<Range<usize>> {
     let has_later = found.iter().any(|it| it.range.start >= replacement.start);
-    found.iter().rev().find(|it| has_later && it.range.end <= replaced.end).map(|it| it.range.clone())
+    found.iter().rev().find(|item| has_later && item.range.end <= replaced.end).map(|it| it.range.clone())
 }
 
 /// A text with blanks in place of some parts, so that the others stay where they are.
@@ -431,9 +437,9 @@ mod tests {
     /// The values of each type in a text; a type in brackets has no open slot.
     fn found(names: &[&'static str], text: &str) -> String {
         let note = || Entity::from_patterns(&["(?s)(.+)".to_owned()], None, false).unwrap();
-        let kind = |it: &&'static str| {
-            let name = it.trim_matches(['(', ')']);
-            SlotType { name: name.to_owned(), entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *it }
+        let kind = |label: &&'static str| {
+            let name = label.trim_matches(['(', ')']);
+            SlotType { key: name.to_owned(), entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *label }
         };
         let types: Vec<SlotType> = names.iter().map(kind).collect();
         let found = find_types(&types, &[], text, |it| it.find_all(text, CONTEXT));

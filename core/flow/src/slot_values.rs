@@ -30,7 +30,7 @@ pub(super) struct SlotValue {
     /// The key of its type.
     pub entity: String,
     /// The value that belongs to it and to no other; null when several values of a list match equally well.
-    pub own: Option<Value>,
+    pub own_value: Option<Value>,
     /// How that was found: `mark` or `near_words`.
     pub source: &'static str,
 }
@@ -79,7 +79,7 @@ impl TriggerValue {
             "earlier_message" => "an earlier message of the request holds it".to_owned(),
             _ => format!("it is the first value of '{entity}' that no other slot takes"),
         };
-        candidate.facts.extend(self.range.as_ref().map(|it| ("span".to_owned(), json!([it.start, it.end]))));
+        candidate.facts.extend(self.range.as_ref().map(|range| ("span".to_owned(), json!([range.start, range.end]))));
         candidate.facts.extend(unused.map(|it| ("unused".to_owned(), it)));
         candidate
     }
@@ -91,7 +91,7 @@ impl SlotValues {
         let mut values = SlotValues::default();
         for slot in slots {
             if values.slot(slot.variable, &slot.type_key()).is_none() {
-                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.type_key(), own: None, source: "" });
+                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.type_key(), own_value: None, source: "" });
             }
         }
         values
@@ -99,7 +99,7 @@ impl SlotValues {
 
     /// The value that words name for a slot.
     pub(super) fn named(&self, data: &EntityData) -> Option<&Value> {
-        self.slot(&data.variable, &data.type_key()).and_then(|it| it.own.as_ref()).filter(|it| !it.is_null())
+        self.slot(&data.variable, &data.type_key()).and_then(|it| it.own_value.as_ref()).filter(|it| !it.is_null())
     }
 
     pub(super) fn found_of(&self, key: &str) -> &[EntityMatch] {
@@ -113,7 +113,7 @@ impl SlotValues {
 
     /// Whether words name a value for another slot than this one.
     pub(super) fn names_others(&self, data: &EntityData) -> bool {
-        self.slots.iter().any(|it| it.own.is_some() && it.variable != data.variable)
+        self.slots.iter().any(|slot| slot.own_value.is_some() && slot.variable != data.variable)
     }
 
     /// The only value of a slot's type that no words name for a slot; `None` for several.
@@ -130,7 +130,7 @@ impl SlotValues {
 
     /// The place of a value of a slot's type.
     pub(super) fn place_of(&self, data: &EntityData, value: &Value) -> Option<Range<usize>> {
-        self.found_of(&data.type_key()).iter().find(|it| it.value.as_ref() == Some(value)).map(|it| it.range.clone())
+        self.found_of(&data.type_key()).iter().find(|item| item.value.as_ref() == Some(value)).map(|it| it.range.clone())
     }
 
     /// The places of all values.
@@ -154,7 +154,7 @@ impl SlotValues {
     }
 
     pub(super) fn slot(&self, variable: &VariablePath, entity: &str) -> Option<&SlotValue> {
-        self.slots.iter().find(|it| it.variable == *variable && it.entity == entity)
+        self.slots.iter().find(|slot| slot.variable == *variable && slot.entity == entity)
     }
 
     pub(super) fn is_taken(&self, range: &Range<usize>) -> bool {
@@ -164,7 +164,7 @@ impl SlotValues {
 
 impl SlotValue {
     pub(super) fn is_open_for(&self, kind: &TypeValues) -> bool {
-        self.entity == kind.entity && self.own.is_none()
+        self.entity == kind.entity && self.own_value.is_none()
     }
 }
 
@@ -175,7 +175,7 @@ pub(super) fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
 
 /// The parts of a message with words that no value takes, as places: the words themselves may be a redacted value.
 pub(super) fn unused_parts(text: &str, used: &[Range<usize>]) -> Value {
-    let is_word = |it: char| it.is_alphanumeric();
+    let is_word = |character: char| character.is_alphanumeric();
     let mut parts: Vec<[usize; 2]> = Vec::new();
     let mut from = 0;
     let mut places: Vec<(usize, usize)> = used.iter().map(|it| (it.start, it.end)).chain([(text.len(), text.len())]).collect();

@@ -339,7 +339,7 @@ impl SessionState {
 
     /// Returns a variable: of the current frame when it is local, else of the session.
     pub fn variable(&self, path: &VariablePath) -> Option<&Value> {
-        let locals = self.frame().and_then(|it| it.locals.as_ref()).filter(|it| it.contains_key(path.first_name()));
+        let locals = self.frame().and_then(|it| it.locals.as_ref()).filter(|locals| locals.contains_key(path.first_name()));
         path.find(locals.unwrap_or(&self.vars))
     }
 
@@ -356,7 +356,7 @@ impl SessionState {
     pub fn adopt_identity(&mut self, identity: &Value) {
         let member = |name: &str| identity.get(name).filter(|it| it.is_object());
         let known = self.user.as_ref().and_then(|it| it.get("id"));
-        if let Some(user) = member("user").filter(|it| known.is_none() || it.get("id") == known) {
+        if let Some(user) = member("user").filter(|user| known.is_none() || user.get("id") == known) {
             self.user = Some(user.clone());
         }
         if let Some(visitor) = member("visitor") {

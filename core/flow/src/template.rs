@@ -44,8 +44,8 @@ impl Turn<'_> {
     }
 
     /// Renders a JSON template.
-    pub(super) fn render_json(&mut self, filling: &ValueTemplate, extra: Map) -> Value {
-        let Ok(tree) = &filling.compiled else { return filling.source.clone() };
+    pub(super) fn render_json(&mut self, template: &ValueTemplate, extra: Map) -> Value {
+        let Ok(tree) = &template.compiled else { return template.source.clone() };
         let rendered = tree.render(&self.scope_with(extra));
         self.warn_undefined(&rendered.undefined);
         rendered.output

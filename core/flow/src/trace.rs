@@ -29,8 +29,8 @@ impl<'c> Turn<'c> {
 
     /// Records the entry of a node or of a parameter, unless the turn has entered too many. Returns whether it has not.
     pub(super) fn record_step(&mut self, graph: String, id: Cow<'c, str>, name: Cow<'c, str>, kind: &'c str) -> bool {
-        let most = usize::try_from(self.settings().max_steps_per_turn).unwrap_or(64).min(64);
-        if self.record.steps.len() >= most {
+        let limit = usize::try_from(self.settings().max_steps_per_turn).unwrap_or(64).min(64);
+        if self.record.steps.len() >= limit {
             return false;
         }
         let members = [("graph", graph.as_str()), ("node", &id), ("name", &name), ("type", kind)];
@@ -49,7 +49,9 @@ impl<'c> Turn<'c> {
     pub(super) fn begin_node(&self) -> Option<String> {
         let mut key = None;
         self.effects.enter_node(|| Cow::Owned(key.insert(self.state.current_node_key()).clone()));
-        key.iter().for_each(|it| self.record_view(it, "before"));
+        if let Some(key) = &key {
+            self.record_view(key, "before");
+        }
         key
     }
 
@@ -76,7 +78,7 @@ impl<'c> Turn<'c> {
         let Some(graph) = self.state.stack.last().map(|it| it.graph.as_str()) else { return };
         self.effects.record_port(|| format!("{graph}/{node}:{port}"));
         // No step when the node was entered in an earlier turn.
-        let step = self.record.steps.iter_mut().rev().find(|it| it.id == node && it.graph == graph);
+        let step = self.record.steps.iter_mut().rev().find(|step| step.id == node && step.graph == graph);
         if let Some(step) = step.filter(|it| it.port.is_none()) {
             step.port = Some(port.to_owned());
             step.left_at = Some(now);

@@ -46,7 +46,7 @@ pub(super) struct GraphReturn {
     /// Whether the session ends; by default, only the root graph ends it.
     pub end_session: Option<bool>,
     /// How the node goes on that runs this program, when not by its port `out`.
-    pub of_caller: Option<Box<Transition>>,
+    pub caller_transition: Option<Box<Transition>>,
 }
 
 /// The result of filling a slot.

@@ -45,7 +45,7 @@ impl Turn<'_> {
     }
 
     /// The parts of the message that triggered the intent that hold no value of its slots, if the turn is explained.
-    pub(super) fn unused_in_trigger(&self) -> Option<Value> {
+    pub(super) fn unused_trigger_parts(&self) -> Option<Value> {
         self.open_explanation.as_ref()?;
         let trigger = self.trigger.as_ref()?;
         let values = trigger.values.types.iter().flat_map(|it| &it.found).map(|it| it.range.clone());
@@ -56,12 +56,12 @@ impl Turn<'_> {
     /// Redacts the values that the message that triggered the intent holds for a slot.
     pub(super) fn redact_trigger_values(&mut self, data: &EntityData, entity: &Entity) {
         let Some(trigger) = self.trigger.as_ref() else { return };
-        let own = trigger.values.slot(&data.variable, &data.type_key()).and_then(|it| it.own.clone());
+        let own = trigger.values.slot(&data.variable, &data.type_key()).and_then(|it| it.own_value.clone());
         let first = match entity.extract(&trigger.text, self.extraction_context()) {
             Extraction::Value(value) if !CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) => Some(value),
             Extraction::Value(_) | Extraction::NotFound | Extraction::Ambiguous(_) => None,
         };
-        for value in first.iter().chain(own.iter().filter(|it| Some(*it) != first.as_ref())) {
+        for value in first.iter().chain(own.iter().filter(|value| Some(*value) != first.as_ref())) {
             self.redact_input_with(&data.variable, Some(value));
         }
     }
@@ -71,9 +71,9 @@ impl Turn<'_> {
         let (request, key, variable) = (self.state.current_request(), data.type_key(), data.variable.to_string());
         let mut pending = self.state.pending_values.iter_mut().rev().filter(|it| it.request == request);
         let value = pending.find_map(|message| {
-            let of_slot = |value: &PendingValue| value.entity == key && value.variable.as_ref().is_none_or(|it| *it == variable);
-            let own = message.values.iter().position(|it| of_slot(it) && it.variable.is_some());
-            let at = own.or_else(|| message.values.iter().position(of_slot))?;
+            let is_for_slot = |value: &PendingValue| value.entity == key && value.variable.as_ref().is_none_or(|it| *it == variable);
+            let named = message.values.iter().position(|value| is_for_slot(value) && value.variable.is_some());
+            let at = named.or_else(|| message.values.iter().position(is_for_slot))?;
             Some(message.values.remove(at).value)
         })?;
         self.state.pending_values.retain(|it| !it.values.is_empty());
@@ -84,8 +84,8 @@ impl Turn<'_> {
     pub(super) fn store_pending_values(&mut self) {
         let requests: Vec<u32> = self.state.stack.iter().map(|it| it.request).collect();
         let is_waiting = self.state.awaiting.is_some();
-        self.state.pending_values.retain(|it| is_waiting && requests.contains(&it.request));
-        let Some(trigger) = self.trigger.take().filter(|it| is_waiting && self.state.stack.len() > it.depth) else { return };
+        self.state.pending_values.retain(|pending| is_waiting && requests.contains(&pending.request));
+        let Some(trigger) = self.trigger.take().filter(|trigger| is_waiting && self.state.stack.len() > trigger.depth) else { return };
         let request = self.state.current_request();
         let slots = self.view().slots_of_frame();
         let is_open = |value: &&SlotValue| {
@@ -93,20 +93,21 @@ impl Turn<'_> {
             is_new && slots.iter().any(|it| *it.variable == value.variable) && self.view().is_slot_prefilled(&slots, &value.variable)
         };
         let open: Vec<&SlotValue> = trigger.values.slots.iter().filter(is_open).collect();
-        let own = open.iter().filter_map(|slot| {
-            let value = slot.own.clone().filter(|it| !it.is_null())?;
+        let own_values = open.iter().filter_map(|slot| {
+            let value = slot.own_value.clone().filter(|it| !it.is_null())?;
             Some(PendingValue { variable: Some(slot.variable.to_string()), entity: slot.entity.clone(), value })
         });
-        let types = trigger.values.types.iter().filter(|kind| open.iter().any(|it| it.own.is_none() && it.entity == kind.entity));
-        let free = types.flat_map(|kind| {
+        let types =
+            trigger.values.types.iter().filter(|kind| open.iter().any(|slot| slot.own_value.is_none() && slot.entity == kind.entity));
+        let free_values = types.flat_map(|kind| {
             let found = kind.found.iter().filter(|it| !trigger.values.is_taken(&it.range));
-            found.filter_map(|it| Some(PendingValue { variable: None, entity: kind.entity.clone(), value: it.value.clone()? }))
+            found.filter_map(|item| Some(PendingValue { variable: None, entity: kind.entity.clone(), value: item.value.clone()? }))
         });
-        let values: Vec<PendingValue> = own.chain(free).take(MAX_PENDING_VALUES).collect();
+        let values: Vec<PendingValue> = own_values.chain(free_values).take(MAX_PENDING_VALUES).collect();
         if !values.is_empty() {
             self.state.pending_values.push(PendingValues { request, values });
-            let spare = self.state.pending_values.len().saturating_sub(MAX_PENDING_MESSAGES);
-            self.state.pending_values.drain(..spare);
+            let excess = self.state.pending_values.len().saturating_sub(MAX_PENDING_MESSAGES);
+            self.state.pending_values.drain(..excess);
         }
     }
 }

@@ -29,15 +29,15 @@ impl Turn<'_> {
 
 /// Returns the first bound of a rule that a value violates; the rule's expression is not evaluated.
 fn violated_bound(rule: &Validation, value: &Value) -> Option<&'static str> {
-    let beyond = |bound: &Option<Value>, wrong: Ordering| bound.as_ref().and_then(|it| compare(value, it)).is_some_and(|it| it == wrong);
-    let length = value.as_str().map(|it| it.chars().count());
-    if beyond(&rule.min, Ordering::Less) {
+    let is_beyond = |bound: &Option<Value>, wrong: Ordering| bound.as_ref().and_then(|it| compare(value, it)).is_some_and(|it| it == wrong);
+    let length = value.as_str().map(|text| text.chars().count());
+    if is_beyond(&rule.min, Ordering::Less) {
         Some("min")
-    } else if beyond(&rule.max, Ordering::Greater) {
+    } else if is_beyond(&rule.max, Ordering::Greater) {
         Some("max")
-    } else if rule.min_length.zip(length).is_some_and(|(least, length)| length < least) {
+    } else if rule.min_length.zip(length).is_some_and(|(min, length)| length < min) {
         Some("min_length")
-    } else if rule.max_length.zip(length).is_some_and(|(most, length)| length > most) {
+    } else if rule.max_length.zip(length).is_some_and(|(max, length)| length > max) {
         Some("max_length")
     } else {
         rule.pattern.as_ref().zip(value.as_str()).filter(|(pattern, text)| !matches(pattern, text)).map(|_| "pattern")
@@ -52,7 +52,7 @@ fn to_candidate(rule: &Validation, is_violated: bool, bound: Option<&str>) -> Ca
         ("min_length", rule.min_length.map(Value::from)),
         ("max_length", rule.max_length.map(Value::from)),
         ("pattern", rule.pattern.clone().map(Value::String)),
-        ("expr", rule.expr.as_ref().map(|it| Value::String(it.source.clone()))),
+        ("expr", rule.expr.as_ref().map(|condition| Value::String(condition.source.clone()))),
     ];
     let set = bounds.iter().filter_map(|(name, value)| Some(format!("{name} {}", EXPRESSION.print(value.as_ref()?))));
     let name = set.collect::<Vec<_>>().join(", ");
@@ -71,12 +71,12 @@ fn to_candidate(rule: &Validation, is_violated: bool, bound: Option<&str>) -> Ca
 
 /// Matches a pattern; a pattern that does not compile matches nothing, and lint reports it.
 fn matches(pattern: &str, text: &str) -> bool {
-    Regex::new_linear(pattern).is_ok_and(|it| it.is_match(text).unwrap_or(false))
+    Regex::new_linear(pattern).is_ok_and(|regex| regex.is_match(text).unwrap_or(false))
 }
 
 /// Compares a value with a bound: as amounts, durations or texts.
 fn compare(value: &Value, bound: &Value) -> Option<Ordering> {
-    let amount = |it: &Value| EXPRESSION.number_of(it.get("amount").unwrap_or(it)).map(Value::Number);
+    let amount = |value: &Value| EXPRESSION.number_of(value.get("amount").unwrap_or(value)).map(Value::Number);
     if let (Some(value), Some(bound)) = (amount(value), amount(bound)) {
         return EXPRESSION.compare(Some(&value), Some(&bound));
     }

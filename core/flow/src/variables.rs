@@ -108,7 +108,7 @@ impl Turn<'_> {
     }
 
     /// Notes that the current request has filled a slot. What was filled outside of a request belongs to all.
-    pub(super) fn note_filled(&mut self, variable: &VariablePath, place: &str) {
+    pub(super) fn record_filled_slot(&mut self, variable: &VariablePath, place: &str) {
         let request = self.state.current_request();
         if self.view().is_local(variable) {
             return;
@@ -124,9 +124,9 @@ impl Turn<'_> {
     }
 
     /// Notes where the slot is whose value was said before it was reached.
-    pub(super) fn note_reached(&mut self, variable: &VariablePath, place: &str) {
+    pub(super) fn record_slot_place(&mut self, variable: &VariablePath, place: &str) {
         let (request, name) = (self.state.current_request(), variable.to_string());
-        let filled = self.state.filled_slots.iter_mut().find(|it| it.variable == name && it.request == request);
+        let filled = self.state.filled_slots.iter_mut().find(|slot| slot.variable == name && slot.request == request);
         if let Some(filled) = filled.filter(|it| it.place.is_empty()) {
             place.clone_into(&mut filled.place);
         }
@@ -139,21 +139,23 @@ impl Turn<'_> {
         }
         let name = path.to_string();
         let is_part = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|it| it.starts_with(['.', '[']));
-        self.state.filled_slots.retain(|it| it.variable != name && !is_part(&it.variable, &name) && !is_part(&name, &it.variable));
+        self.state.filled_slots.retain(|slot| slot.variable != name && !is_part(&slot.variable, &name) && !is_part(&name, &slot.variable));
     }
 
     /// Notes that what was filled until now has been used by something that cannot be taken back.
-    pub(super) fn seal_filled_slots(&mut self) {
+    pub(super) fn finalize_filled_slots(&mut self) {
         let request = self.state.current_request();
-        self.state.filled_slots.iter_mut().filter(|it| it.request == request).for_each(|it| it.is_final = true);
+        for slot in self.state.filled_slots.iter_mut().filter(|it| it.request == request) {
+            slot.is_final = true;
+        }
     }
 
     /// Coerces a value to the declared type of a variable, and checks its declared parts.
     fn coerce_to_declaration(&self, path: &VariablePath, value: Value) -> Result<Value, WriteRejected> {
-        let of_session = || self.flow.document.variables.iter().find(|it| it.name == *path).map(|it| it.kind);
+        let session_kind = || self.flow.document.variables.iter().find(|it| it.name == *path).map(|it| it.kind);
         let kind = match self.view().local_declaration(path.first_name()) {
             Some(local) => local.kind.filter(|_| local.name == *path),
-            None => of_session(),
+            None => session_kind(),
         };
         let mismatch = |name: &VariablePath, kind: ValueType, value: &Value| {
             WriteRejected(format!("'{name}' has to be {}, not {}", kind.name_with_article(), json_type_with_article(value)))
@@ -166,8 +168,8 @@ impl Turn<'_> {
             return Ok(value);
         }
         for declared in self.flow.document.variables.iter().filter(|it| it.name != *path) {
-            let above = path.starts_with(&declared.name);
-            if above && !matches!(declared.kind, ValueType::Any | ValueType::Object | ValueType::Array) {
+            let is_within = path.starts_with(&declared.name);
+            if is_within && !matches!(declared.kind, ValueType::Any | ValueType::Object | ValueType::Array) {
                 return Err(WriteRejected(format!(
                     "'{}' has to be {}, and has no parts",
                     declared.name,

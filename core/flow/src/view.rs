@@ -58,8 +58,8 @@ impl<'t, 'c> SessionView<'t, 'c> {
     /// The declaration of a local variable of the current frame.
     pub fn local_declaration(&self, name: &str) -> Option<&'c Param> {
         self.state.frame()?.locals.as_ref()?;
-        let form = self.graph()?.definition;
-        form.params.iter().chain(&form.returns).find(|it| it.name.first_name() == name)
+        let definition = self.graph()?.definition;
+        definition.params.iter().chain(&definition.returns).find(|param| param.name.first_name() == name)
     }
 
     /// Whether a variable is local to the current frame.
@@ -80,12 +80,17 @@ impl<'t, 'c> SessionView<'t, 'c> {
 
     /// Whether a variable is redacted in logs.
     pub fn is_variable_redacted(&self, path: &VariablePath) -> bool {
-        self.flow.document.variables.iter().any(|it| it.redact && (path.starts_with(&it.name) || it.name.starts_with(path)))
+        self.flow
+            .document
+            .variables
+            .iter()
+            .any(|variable| variable.redact && (path.starts_with(&variable.name) || variable.name.starts_with(path)))
     }
 
     /// Whether values of this entity in this variable are redacted.
     pub fn is_value_redacted(&self, variable: &VariablePath, entity: &str) -> bool {
-        self.is_variable_redacted(variable) || self.flow.document.entities.iter().any(|it| it.id == entity && it.redact)
+        self.is_variable_redacted(variable)
+            || self.flow.document.entities.iter().any(|definition| definition.id == entity && definition.redact)
     }
 
     /// Whether the values of a slot are redacted.
@@ -109,21 +114,21 @@ impl<'t, 'c> SessionView<'t, 'c> {
     }
 
     fn find_value_name(&self, entity: Option<&str>, value: &str) -> Option<String> {
-        let lists = self.flow.document.entities.iter().filter(|it| entity.is_none_or(|id| it.id == id));
-        let name = |it: &ListEntry| self.plain_text_of(&it.label).filter(|_| it.value == value);
+        let lists = self.flow.document.entities.iter().filter(|list| entity.is_none_or(|id| list.id == id));
+        let name = |entry: &ListEntry| self.find_plain_text(&entry.label).filter(|_| entry.value == value);
         lists.flat_map(|it| &it.entries).find_map(name)
     }
 
     /// The name of an intent for users.
     pub fn name_intent(&self, intent: &IntentDef) -> String {
-        let own = Some(&intent.name).filter(|it| !it.trim().is_empty()).unwrap_or(&intent.id);
-        self.plain_text_of(&intent.label).unwrap_or_else(|| own.clone())
+        let name = Some(&intent.name).filter(|name| !name.trim().is_empty()).unwrap_or(&intent.id);
+        self.find_plain_text(&intent.label).unwrap_or_else(|| name.clone())
     }
 
     /// The first variant of a text without placeholders; `None` when it is blank.
-    fn plain_text_of(&self, text: &LocalizedText) -> Option<String> {
+    fn find_plain_text(&self, text: &LocalizedText) -> Option<String> {
         let variants = text.variants(&self.state.channel, &self.state.locale, &self.flow.document.default_locale);
-        variants.first().map(|it| it.source.clone()).filter(|it| !it.trim().is_empty())
+        variants.first().map(|it| it.source.clone()).filter(|source| !source.trim().is_empty())
     }
 }
 

@@ -130,7 +130,7 @@ impl<'c> Runner<'c> {
     /// The open attempt of the current step.
     pub(super) fn open_attempt(&mut self) -> Option<&mut StepRun> {
         let path = self.state.cursor.clone()?;
-        let is_open = |it: &&mut StepRun| it.path == path && matches!(it.status, StepStatus::Running | StepStatus::Waiting);
+        let is_open = |attempt: &&mut StepRun| attempt.path == path && matches!(attempt.status, StepStatus::Running | StepStatus::Waiting);
         let branches = self.state.branch_trace.iter_mut().rev();
         branches.chain(self.state.primary_trace.iter_mut().rev()).find(is_open)
     }

@@ -72,7 +72,7 @@ pub fn check_event(state: Option<&Value>, event: &Map) -> Result<(), RunRefusal>
         "run.resume" => check_resume(&state, event),
         "run.ingress" if is_paused(event) => Err(chain_paused()),
         "run.ingress" => {
-            state.wait.as_ref().filter(|it| it.kind == WaitKind::Webhook && is_of_step(it, event)).map(|_| ()).ok_or_else(not_waiting)
+            state.wait.as_ref().filter(|wait| wait.kind == WaitKind::Webhook && is_of_step(wait, event)).map(|_| ()).ok_or_else(not_waiting)
         }
         "run.token" => state.wait.as_ref().filter(|it| it.kind.is_resumable()).map(|_| ()).ok_or_else(not_waiting),
         "run.cancel" if state.status.is_final() => Err(RunRefusal::new("run_finished", "the run has ended")),
@@ -112,20 +112,20 @@ fn is_paused(event: &Map) -> bool {
 
 /// Whether an event is for the step of a wait: it names its path or its id, or no step.
 fn is_of_step(wait: &Wait, event: &Map) -> bool {
-    event.get("step").and_then(Value::as_str).is_none_or(|it| it == wait.path || it == wait.step_id)
+    event.get("step").and_then(Value::as_str).is_none_or(|step| step == wait.path || step == wait.step_id)
 }
 
 /// The wait that is resumed: that of the token's attempt, else of the step, else the latest. (docs/spec/chains.md#5)
 fn find_wait<'s>(state: &'s RunState, event: &Map) -> Result<&'s Wait, RunRefusal> {
-    let is_of_attempt = |attempt: u32| event.get("attempt").and_then(Value::as_u64).is_none_or(|it| it == u64::from(attempt));
-    let is_open = |it: &&Wait| it.kind.is_resumable() && is_of_step(it, event) && is_of_attempt(it.attempt);
+    let is_of_attempt = |attempt: u32| event.get("attempt").and_then(Value::as_u64).is_none_or(|number| number == u64::from(attempt));
+    let is_open = |wait: &&Wait| wait.kind.is_resumable() && is_of_step(wait, event) && is_of_attempt(wait.attempt);
     let open = state.wait.as_ref().filter(is_open);
     if open.is_none() {
         let step = event.get("step").and_then(Value::as_str);
-        let is_closed = |it: &&ClosedWait| {
-            it.kind.is_resumable()
-                && step.is_none_or(|step| step == it.path || it.path.rsplit('/').next() == Some(step))
-                && is_of_attempt(it.attempt)
+        let is_closed = |wait: &&ClosedWait| {
+            wait.kind.is_resumable()
+                && step.is_none_or(|step| step == wait.path || wait.path.rsplit('/').next() == Some(step))
+                && is_of_attempt(wait.attempt)
         };
         match state.closed_waits.iter().rev().find(is_closed) {
             Some(closed) if closed.is_expired => return Err(RunRefusal::new("wait_expired", "the wait has expired")),
@@ -161,7 +161,7 @@ fn check_resume(state: &RunState, event: &Map) -> Result<(), RunRefusal> {
 fn check_decision(wait: &Wait, event: &Map) -> Result<(), RunRefusal> {
     let decision = event.get("decision").filter(|it| !it.is_null());
     let is_text = decision.is_none_or(Value::is_string);
-    let is_option = wait.options.is_empty() || wait.options.iter().any(|it| decision.and_then(Value::as_str) == Some(it));
+    let is_option = wait.options.is_empty() || wait.options.iter().any(|option| decision.and_then(Value::as_str) == Some(option));
     if is_text && is_option {
         return Ok(());
     }
@@ -186,7 +186,7 @@ fn read_fields(wait: &Wait, event: &Map) -> Result<Map, RunRefusal> {
         let is_required = field.get("required").and_then(Value::as_bool).unwrap_or(false);
         match given.get(name).filter(|it| !it.is_null()).or_else(|| field.get("default")) {
             Some(value) => {
-                let kind = field.get("type").and_then(|it| ValueType::from_keyword(it.as_str()?)).unwrap_or(ValueType::Any);
+                let kind = field.get("type").and_then(|keyword| ValueType::from_keyword(keyword.as_str()?)).unwrap_or(ValueType::Any);
                 let mismatch = |_| refuse(format!("field '{name}' is not {}; correct it", kind.name_with_article()));
                 fields.insert(name.to_owned(), coerce(value.clone(), kind).map_err(mismatch)?);
             }

@@ -86,7 +86,7 @@ impl<'c> Runner<'c> {
         let event = input.event.flow.map(|it| json::into_members(*it)).unwrap_or_default();
         let stored = input.session.flow.as_deref();
         let refusal = check_event(stored, &event).err();
-        let found = stored.and_then(|it| RunState::deserialize(it).ok()).filter(|it| it.schema_version == SCHEMA_VERSION);
+        let found = stored.and_then(|state| RunState::deserialize(state).ok()).filter(|it| it.schema_version == SCHEMA_VERSION);
         let is_unreadable = stored.is_some() && found.is_none();
         let mut state = found.unwrap_or_else(|| {
             let trigger = event.get("trigger").and_then(Value::as_object).cloned().unwrap_or_default();

@@ -22,7 +22,7 @@ pub(super) fn build_outcome(mut runner: Runner<'_>) -> Outcome {
     if !is_unchanged {
         runner.set_timers();
         if serialized_length(&runner.state).is_none_or(|it| it > MAX_RUN_BYTES) {
-            shrink(&mut runner);
+            fail_oversized_run(&mut runner);
         }
     }
     let state = serde_json::to_value(&runner.state).unwrap_or_default();
@@ -39,7 +39,7 @@ pub(super) fn build_outcome(mut runner: Runner<'_>) -> Outcome {
         }
         answer = with_member(answer, "error", Some(error));
     }
-    let texts: Vec<&str> = runner.messages.iter().filter_map(|it| it.get("text")?.as_str()).collect();
+    let texts: Vec<&str> = runner.messages.iter().filter_map(|message| message.get("text")?.as_str()).collect();
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
     answer = with_member(answer, "messages", Some(Value::Array(take(&mut runner.messages))));
     let place = runner.state.cursor.clone().unwrap_or_default();
@@ -67,7 +67,7 @@ pub(super) fn build_outcome(mut runner: Runner<'_>) -> Outcome {
 }
 
 /// Fails a run that exceeds the size limit, and drops what is large.
-fn shrink(runner: &mut Runner<'_>) {
+fn fail_oversized_run(runner: &mut Runner<'_>) {
     for attempt in runner.state.primary_trace.iter_mut().chain(&mut runner.state.branch_trace) {
         attempt.input = None;
         attempt.output = None;

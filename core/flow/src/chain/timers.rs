@@ -68,9 +68,9 @@ impl Runner<'_> {
     /// The timers of the session that the step talks to, without the one for an abandoned session.
     fn child_timers(&self) -> Vec<Timer> {
         let timers = self.state.child.as_ref().and_then(|it| it.get("timers")).and_then(Value::as_array);
-        let read = |it: &Value| Timer::deserialize(it).ok();
-        let own = timers.into_iter().flatten().filter_map(read).filter(|it| it.id != "session");
-        own.map(|it| Timer { id: format!("{CHILD_PREFIX}{}", it.id), ..it }).collect()
+        let read = |timer: &Value| Timer::deserialize(timer).ok();
+        let session_timers = timers.into_iter().flatten().filter_map(read).filter(|it| it.id != "session");
+        session_timers.map(|it| Timer { id: format!("{CHILD_PREFIX}{}", it.id), ..it }).collect()
     }
 
     /// Handles a timer.

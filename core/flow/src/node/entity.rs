@@ -8,7 +8,7 @@ use convengine_understanding::entity::{Entity, Extraction};
 use convengine_values::{Command, Consent, is_inquiry, is_part_denied, is_question, read_consent, read_correction};
 use serde_json::{Value, json};
 
-use super::super::corrections::Corrected;
+use super::super::corrections::CorrectionResult;
 use super::super::failure::Failure;
 use super::super::matching::Interrupt;
 use super::super::slot_changes::ExpectedChange;
@@ -67,8 +67,8 @@ impl<'c> Turn<'c> {
             let _ = self.remove_variable(&data.variable);
         }
         let place = self.state.node_key(id);
-        let kept = self.kept_value(data, &entity, &place);
-        if let Some(found) = self.find_spoken_value(id, data, &entity, kept.as_ref()) {
+        let existing = self.existing_value(data, &entity, &place);
+        if let Some(found) = self.find_message_value(id, data, &entity, existing.as_ref()) {
             self.note_slot_value(data, &found.value, "the value is taken from the message that triggered the intent");
             self.claim_trigger_value(&found);
             self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
@@ -78,24 +78,24 @@ impl<'c> Turn<'c> {
             }
             return Some(self.write_slot(id, data, found.value));
         }
-        let value = kept?;
+        let value = existing?;
         self.note_slot_value(data, &value, "its variable already has a valid value; not asked");
         if self.state.variable(&data.variable) != Some(&value) {
             // In the form of its type. A value of another type than the variable's stays as it is.
             let _ = self.write_variable(&data.variable, value);
         }
-        if self.view().is_of_other_request(&data.variable) {
+        if self.view().is_filled_by_other_request(&data.variable) {
             // It is kept, and may be corrected now.
-            self.note_filled(&data.variable, &place);
+            self.record_filled_slot(&data.variable, &place);
         }
-        self.note_reached(&data.variable, &place);
+        self.record_slot_place(&data.variable, &place);
         self.trace("entity.skipped", json!({"node": id, "variable": data.variable.to_string()}));
         Some(SlotResult::Filled)
     }
 
     /// The valid value that the variable of a slot has, unless the slot asks anyway.
-    fn kept_value(&mut self, data: &EntityData, entity: &Entity, place: &str) -> Option<Value> {
-        let is_answered = self.is_rewalking && self.view().filled_in_graph().iter().any(|it| it.place == place);
+    fn existing_value(&mut self, data: &EntityData, entity: &Entity, place: &str) -> Option<Value> {
+        let is_answered = self.is_rewalking && self.view().filled_slots_in_graph().iter().any(|it| it.place == place);
         if data.ask == Ask::Always && !is_answered {
             return None;
         }
@@ -109,19 +109,19 @@ impl<'c> Turn<'c> {
     }
 
     /// The valid value that what was said in this request holds for a slot: instead of the one that it has only if the slot is meant.
-    fn find_spoken_value(&mut self, id: &str, data: &EntityData, entity: &Entity, kept: Option<&Value>) -> Option<TriggerValue> {
+    fn find_message_value(&mut self, id: &str, data: &EntityData, entity: &Entity, existing: Option<&Value>) -> Option<TriggerValue> {
         let is_new = self.take_trigger(&self.state.node_key(id), data);
         // What was taken back is asked for.
         if self.view().is_emptied(&data.variable) {
             return None;
         }
         // What an earlier request has left gives way to what this one was told.
-        let is_kept = kept.is_some() && !(data.keep && self.view().is_of_other_request(&data.variable));
-        if !is_new && is_kept {
+        let has_value = existing.is_some() && !(data.keep && self.view().is_filled_by_other_request(&data.variable));
+        if !is_new && has_value {
             return None;
         }
         if is_new && !self.view().is_prefilled(data) {
-            if kept.is_none() {
+            if existing.is_none() {
                 self.note_verdict(|_| "prefill from the triggering message is off: the user is asked".to_owned());
             }
             // The value is not taken, but the message holds what is not to be stored.
@@ -131,16 +131,17 @@ impl<'c> Turn<'c> {
             return None;
         }
         let trigger = self.trigger.as_ref().filter(|_| is_new);
-        let of_message = trigger.and_then(|it| it.value_for(self.view(), data, entity));
+        let from_message = trigger.and_then(|trigger| trigger.value_for(self.view(), data, entity));
         // What a model has read of the same message stays.
-        let is_read = self.state.filled_slots.iter().any(|it| it.place.is_empty() && it.variable == data.variable.to_string());
-        let of_message = of_message.filter(|it| kept.is_none_or(|kept| it.is_named && !is_read && *kept != it.value));
-        let found = match of_message {
+        let is_read = self.state.filled_slots.iter().any(|slot| slot.place.is_empty() && slot.variable == data.variable.to_string());
+        let from_message =
+            from_message.filter(|found| existing.is_none_or(|existing| found.is_named && !is_read && *existing != found.value));
+        let found = match from_message {
             Some(found) => found,
-            None if is_kept || !self.view().is_prefilled(data) => return None,
+            None if has_value || !self.view().is_prefilled(data) => return None,
             None => self.take_pending_value(data)?,
         };
-        let unused = self.unused_in_trigger();
+        let unused = self.unused_trigger_parts();
         self.note(|| found.to_candidate(&data.entity, unused));
         if self.find_violation(data, &found.value).is_none() {
             return Some(found);
@@ -162,14 +163,14 @@ impl<'c> Turn<'c> {
         let Some(entity) = self.flow.compile_slot_entity(data) else {
             return SlotResult::Failed(Failure::new("entity_unknown", format!("unknown entity '{}'", data.entity)));
         };
-        if let Some(candidate) = self.state.vars.shift_remove(CANDIDATE_VARIABLE).and_then(|it| it.get("candidate").cloned()) {
+        if let Some(candidate) = self.state.vars.shift_remove(CANDIDATE_VARIABLE).and_then(|slot| slot.get("candidate").cloned()) {
             return self.on_confirmation(node, id, data, awaiting, candidate).await;
         }
         let option = self.view().find_slot_option(&awaiting.options, &entity);
         if option.is_none()
-            && let Some(diverted) = self.divert_answer(node, id, data, &entity, &awaiting).await
+            && let Some(result) = self.divert_answer(node, id, data, &entity, &awaiting).await
         {
-            return diverted;
+            return result;
         }
         let found = match option {
             Some(option) => {
@@ -190,13 +191,14 @@ impl<'c> Turn<'c> {
             Ok(Some(value)) => self.validate_candidate(node, id, data, value),
             Err(values) => {
                 self.trace("entity.ambiguous", json!({"node": id, "values": values}));
-                let names: Vec<String> = values.iter().map(|it| format_value(&self.view().name_value(Some(&data.entity), it))).collect();
+                let names: Vec<String> =
+                    values.iter().map(|value| format_value(&self.view().name_value(Some(&data.entity), value))).collect();
                 let text = self.engine_text(EngineText::ChooseValue, &[("values", &names.join(" / "))]);
                 let rejected = self.reject_answer(node, id, data, Some(&literal_text(text)));
                 if let SlotResult::Prompted(mut awaiting) = rejected {
                     if awaiting.options.is_empty() {
                         // "The second one"
-                        let option = |it: (&String, &Value)| json!({"id": it.0, "label": it.0, "value": it.1});
+                        let option = |(name, value): (&String, &Value)| json!({"id": name, "label": name, "value": value});
                         awaiting.options = names.iter().zip(&values).map(option).collect();
                     }
                     SlotResult::Prompted(awaiting)
@@ -222,9 +224,10 @@ impl<'c> Turn<'c> {
         let is_free_text = takes_free_text(data, entity);
         let has_no_value = || matches!(entity.extract(&text, self.extraction_context()), Extraction::NotFound);
         // "Never mind" leaves, also where it could be a no.
-        let is_obeyed = |it: &Command| is_free_text || data.entity == "@boolean" && *it == Command::Cancel || has_no_value();
+        let takes_precedence =
+            |command: &Command| is_free_text || data.entity == "@boolean" && *command == Command::Cancel || has_no_value();
         let command =
-            self.view().read_command().filter(is_obeyed).or_else(|| self.view().refuses_active_intent().then_some(Command::Cancel));
+            self.view().read_command().filter(takes_precedence).or_else(|| self.view().refuses_active_intent().then_some(Command::Cancel));
         if let Some(command) = command {
             if data.take == Take::Anything {
                 return None;
@@ -232,14 +235,14 @@ impl<'c> Turn<'c> {
             if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting.clone(), false).await {
                 return Some(interrupted);
             }
-            return Some(self.obey_in_slot(node, id, data, None, command));
+            return Some(self.handle_command_in_slot(node, id, data, None, command));
         }
         if data.take == Take::Anything {
             return None;
         }
         if is_free_text {
             let is_question = is_question(&text, &self.state.locale) && !self.view().expects_question(data);
-            if (is_question || self.view().is_plainly_something_else())
+            if (is_question || self.view().is_other_intent_or_small_talk())
                 && let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting.clone(), is_question).await
             {
                 return Some(interrupted);
@@ -256,9 +259,9 @@ impl<'c> Turn<'c> {
         let has_value = || !is_yes_or_no || matches!(read_consent(&text, &self.state.locale), Some(Consent::Yes | Consent::No));
         let expected = if is_yes_or_no && !has_value() { ExpectedChange::Everything } else { ExpectedChange::Nothing };
         match self.correct_slots(Some(data), expected) {
-            Corrected::Nothing => None,
-            Corrected::Refused => Some(SlotResult::Prompted(self.prompt_for_slot(node, id, data))),
-            Corrected::Changed(next) => {
+            CorrectionResult::Nothing => None,
+            CorrectionResult::Refused => Some(SlotResult::Prompted(self.prompt_for_slot(node, id, data))),
+            CorrectionResult::Changed(next) => {
                 self.note_verdict(|_| "the message corrects another slot".to_owned());
                 Some(SlotResult::Interrupted(next))
             }
@@ -308,9 +311,9 @@ impl<'c> Turn<'c> {
             return interrupted;
         }
         match self.correct_slots(Some(data), ExpectedChange::Unmistakable) {
-            Corrected::Nothing => {}
-            Corrected::Refused => return SlotResult::Prompted(self.prompt_for_slot(node, id, data)),
-            Corrected::Changed(next) => return SlotResult::Interrupted(next),
+            CorrectionResult::Nothing => {}
+            CorrectionResult::Refused => return SlotResult::Prompted(self.prompt_for_slot(node, id, data)),
+            CorrectionResult::Changed(next) => return SlotResult::Interrupted(next),
         }
         // "Thursday at 3" to another question is kept for those to come.
         let text = self.view().restated_input();
@@ -337,12 +340,13 @@ impl<'c> Turn<'c> {
 
     /// Handles the answer to a confirmation.
     async fn on_confirmation(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> SlotResult {
-        let pressed = self.view().find_selected_option(&awaiting.options).and_then(|it| it.get("value").and_then(Value::as_bool));
-        let pressed = pressed.map(|it| if it { Consent::Yes } else { Consent::No });
-        if let Some(command) = self.view().read_command().filter(|_| pressed.is_none()) {
-            return self.obey_in_slot(node, id, data, Some(candidate), command);
+        let button_answer =
+            self.view().find_selected_option(&awaiting.options).and_then(|option| option.get("value").and_then(Value::as_bool));
+        let button_answer = button_answer.map(|it| if it { Consent::Yes } else { Consent::No });
+        if let Some(command) = self.view().read_command().filter(|_| button_answer.is_none()) {
+            return self.handle_command_in_slot(node, id, data, Some(candidate), command);
         }
-        match pressed.or_else(|| read_consent(&self.event.input_text(), &self.state.locale)) {
+        match button_answer.or_else(|| read_consent(&self.event.input_text(), &self.state.locale)) {
             Some(Consent::Yes) => {
                 self.note_slot_value(data, &candidate, "the user has confirmed the value");
                 return self.write_slot(id, data, candidate);
@@ -401,7 +405,7 @@ impl<'c> Turn<'c> {
             } else {
                 // A value of another type than the variable's is left out.
                 if self.write_variable(&slot.variable, value).is_ok() {
-                    self.note_filled(&slot.variable, "");
+                    self.record_filled_slot(&slot.variable, "");
                 }
             }
             if self.view().is_slot_redacted(slot) {
@@ -433,11 +437,12 @@ impl SessionView<'_, '_> {
     /// Whether the message says that it replaces something, or is nothing but a value.
     fn is_correction(&self, data: &EntityData) -> bool {
         let text = self.event.input_text();
-        let denies = |data: &EntityData| {
-            let found = self.flow.compile_slot_entity(data).map(|it| it.find_all(&text, self.extraction_context())).unwrap_or_default();
+        let has_denied_value = |data: &EntityData| {
+            let found =
+                self.flow.compile_slot_entity(data).map(|entity| entity.find_all(&text, self.extraction_context())).unwrap_or_default();
             found.iter().any(|it| is_part_denied(&text, &it.range, &self.state.locale))
         };
-        denies(data)
+        has_denied_value(data)
             || read_correction(&text, &self.state.locale).is_some()
             || !is_question(&text, &self.state.locale) && !self.has_many_words()
     }

@@ -51,7 +51,7 @@ impl<'c> Turn<'c> {
             Ok(answer) => answer,
             Err(failure) => return Transition::Fail(failure),
         };
-        let text = |name: &str| answer.get(name).map(|it| EXPRESSION.print(it).into_owned()).filter(|it| !it.is_empty());
+        let text = |name: &str| answer.get(name).map(|value| EXPRESSION.print(value).into_owned()).filter(|it| !it.is_empty());
         let handoff = Handoff {
             correlation_id,
             state,
@@ -91,7 +91,7 @@ impl<'c> Turn<'c> {
     /// The history of the latest turns; it is redacted already.
     fn transcript(&self, turns: u32) -> Value {
         let first = (self.state.turn + 1).saturating_sub(turns);
-        let is_shown = |it: &&HistoryEntry| turns > 0 && it.turn >= first && TRANSCRIPT_ROLES.contains(&it.role.as_str());
+        let is_shown = |entry: &&HistoryEntry| turns > 0 && entry.turn >= first && TRANSCRIPT_ROLES.contains(&entry.role.as_str());
         json!(self.state.history.iter().filter(is_shown).collect::<Vec<_>>())
     }
 }

@@ -28,7 +28,7 @@ const MAX_TOOL_RESPONSE_BYTES: u32 = 262_144;
 
 /// The parts of a call before its templates are rendered.
 struct HttpCallPlan<'c> {
-    form: &'c HttpRequestDef,
+    definition: &'c HttpRequestDef,
     tool: Option<&'c FlowTool>,
     caller: HttpCaller,
     /// Extra roots for its templates.
@@ -55,10 +55,10 @@ pub(super) fn prepare_node_call<'c>(turn: &mut Turn<'c>, node: &'c Node, data: &
         let retry = data.retry.as_ref().or(tool.retry.as_ref());
         return prepare_remote_call(tool, args, data.timeout_ms, retry, false, &turn.state.session_id);
     }
-    let form = data.request.as_ref().or_else(|| tool.and_then(|it| it.request.as_ref()));
-    let form = form.ok_or_else(|| Failure::new("tool_unknown", "neither the node nor its tool says what to ask"))?;
+    let definition = data.request.as_ref().or_else(|| tool.and_then(|it| it.request.as_ref()));
+    let definition = definition.ok_or_else(|| Failure::new("tool_unknown", "neither the node nor its tool says what to ask"))?;
     let plan = HttpCallPlan {
-        form,
+        definition,
         tool,
         caller: HttpCaller::Tool(tool.map_or_else(|| turn.state.node_key(&node.id), |it| it.id.clone())),
         extra_roots: turn.args_roots(data),
@@ -84,10 +84,10 @@ pub(super) fn prepare_tool_call<'c>(
     if is_remote(tool) {
         return prepare_remote_call(tool, args, None, tool.retry.as_ref(), is_approved, &turn.state.session_id);
     }
-    let form = tool.request.as_ref().ok_or_else(|| Failure::new("tool_unknown", "the tool does not say what to ask"))?;
+    let definition = tool.request.as_ref().ok_or_else(|| Failure::new("tool_unknown", "the tool does not say what to ask"))?;
     let key = format!("{}:{}", turn.state.visit_key(&node.id), turn.state.usage.tool_calls);
     let plan = HttpCallPlan {
-        form,
+        definition,
         tool: Some(tool),
         caller: HttpCaller::Tool(tool.id.clone()),
         extra_roots: args_roots(args),
@@ -104,24 +104,25 @@ pub(super) fn prepare_tool_call<'c>(
 
 fn prepare_call<'c>(turn: &mut Turn<'c>, plan: HttpCallPlan<'c>) -> Result<ServiceCall<'c>, Failure> {
     let tool = plan.tool;
-    let extra = plan.extra_roots;
-    let mut request = turn.with_renderer(&extra, |it| it.render(plan.form, plan.caller, plan.declared_key.is_some()))?;
+    let extra_roots = plan.extra_roots;
+    let mut request =
+        turn.with_renderer(&extra_roots, |renderer| renderer.render(plan.definition, plan.caller, plan.declared_key.is_some()))?;
     request.class = plan.class.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(EffectClass::from_method(&request.method));
     request.timeout_ms = plan.timeout_ms.or_else(|| tool.and_then(|it| it.timeout_ms)).unwrap_or(DEFAULT_TIMEOUT_MS).min(60_000);
     request.connect_timeout_ms = request.timeout_ms;
     request.max_bytes = plan.max_bytes;
     let retry = plan.retry.or_else(|| tool.and_then(|it| it.retry.as_ref()));
-    let writes = matches!(request.class, EffectClass::Write | EffectClass::Irreversible);
+    let is_write = matches!(request.class, EffectClass::Write | EffectClass::Irreversible);
     // Reads are tried three times, writes once; only a write with a declared key is retried (docs/spec/flow-rulings.md#3, #4).
     let attempts = match retry {
-        _ if writes && plan.declared_key.is_none() => 1,
+        _ if is_write && plan.declared_key.is_none() => 1,
         Some(retry) => retry.max_attempts,
-        None if writes => 1,
+        None if is_write => 1,
         None => 3,
     };
-    if writes {
+    if is_write {
         let key = match plan.declared_key {
-            Some(template) => render_declared_key(turn, template, &extra)?,
+            Some(template) => render_declared_key(turn, template, &extra_roots)?,
             None => plan.default_key,
         };
         // A header in the document takes precedence over the default key.
@@ -141,7 +142,7 @@ fn prepare_call<'c>(turn: &mut Turn<'c>, plan: HttpCallPlan<'c>) -> Result<Servi
         only_outages: true,
     });
     let request = CallRequest::Http(Box::new(request));
-    Ok(ServiceCall { request, tool, retry, attempts, success: plan.success, extra_roots: extra })
+    Ok(ServiceCall { request, tool, retry, attempts, success: plan.success, extra_roots })
 }
 
 /// Renders the declared idempotency key. A blank key is refused, because all writes would share it.
@@ -152,18 +153,18 @@ fn render_declared_key(turn: &mut Turn<'_>, template: &FlowTemplate, extra: &Map
 
 /// Whether the retry policy covers an outcome.
 pub fn is_retryable(retry: &Retry, outcome: &Result<HttpReply, EffectError>) -> bool {
-    let listed = |it: &Value| retry.on.contains(it);
+    let is_listed = |condition: &Value| retry.on.contains(condition);
     match outcome {
-        Ok(reply) => listed(&Value::from(reply.status)),
-        Err(error) if error.kind == EffectErrorKind::Timeout => listed(&Value::from(TIMEOUT)),
-        Err(error) => error.kind.is_outage() && listed(&Value::from(NETWORK)),
+        Ok(reply) => is_listed(&Value::from(reply.status)),
+        Err(error) if error.kind == EffectErrorKind::Timeout => is_listed(&Value::from(TIMEOUT)),
+        Err(error) => error.kind.is_outage() && is_listed(&Value::from(NETWORK)),
     }
 }
 
 /// The failures that a retry policy covers.
 fn retry_conditions(retry: &Retry) -> RetryConditions {
-    let statuses = retry.on.iter().filter_map(|it| u16::try_from(it.as_u64()?).ok()).collect();
-    RetryConditions { statuses, io: retry.on.iter().any(|it| it == NETWORK || it == TIMEOUT) }
+    let statuses = retry.on.iter().filter_map(|condition| u16::try_from(condition.as_u64()?).ok()).collect();
+    RetryConditions { statuses, io: retry.on.iter().any(|condition| condition == NETWORK || condition == TIMEOUT) }
 }
 
 /// Wraps arguments in the root `args`.
@@ -174,7 +175,7 @@ fn args_roots(args: Value) -> Map {
 impl<'c> Turn<'c> {
     /// Renders the extra roots for the templates of a service node.
     pub(crate) fn args_roots(&mut self, data: &'c ServiceData) -> Map {
-        args_roots(data.args.as_ref().map(|it| self.render_json(it, Map::new())).unwrap_or_default())
+        args_roots(data.args.as_ref().map(|template| self.render_json(template, Map::new())).unwrap_or_default())
     }
 
     /// Renders with the names of the session and extra roots, and warns about undefined ones.

@@ -38,19 +38,19 @@ impl CallAttempts {
             let reason = format!("a turn has {MAX_EFFECTS} effects at most");
             return Err(Failure { attempt: self.last_attempt(), ..Failure::new(EFFECT_LIMIT, reason) });
         }
-        self.outcome.as_ref().map_err(|it| Failure { attempt: self.last_attempt(), ..Failure::from_effect(it) })
+        self.outcome.as_ref().map_err(|error| Failure { attempt: self.last_attempt(), ..Failure::from_effect(error) })
     }
 }
 
-/// Makes a call and retries it by its policy. It does not use the turn, so that several calls can run concurrently. `place` is added to
-/// its trace, and `most` is the number of effects left in the turn.
-pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<'_>, place: &Map, most: usize) -> CallAttempts {
+/// Makes a call and retries it by its policy. It does not use the turn, so that several calls can run concurrently. `location` is added to
+/// its trace, and `effects_left` is the number of effects left in the turn.
+pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<'_>, location: &Map, effects_left: usize) -> CallAttempts {
     let mut first_key = None;
     let retry = &call.retry;
     let mut backoff = Backoff::new(retry.initial_ms, retry.multiplier, retry.max_ms);
     let mut attempts = Vec::new();
     loop {
-        if attempts.len() >= most {
+        if attempts.len() >= effects_left {
             let outcome = Err(EffectError::new(EffectErrorKind::Limited, EFFECT_LIMIT));
             return CallAttempts { outcome, attempts, is_limited: true };
         }
@@ -63,22 +63,22 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
             Err(error) => effect_failure_code(error),
         };
         attempts.push(code == "ok");
-        let (name, called) = match &call.request {
+        let (name, target) = match &call.request {
             CallRequest::Http(_) => ("status", json!(outcome.as_ref().ok().map(|it| it.status))),
             CallRequest::Tool(request) => ("tool", json!(request.tool_code)),
             CallRequest::Task(request) => ("tool", json!(request.task)),
         };
-        let mut trace = object([("attempt", attempts.len().into()), ("code", code.into()), (name, called)]);
+        let mut trace = object([("attempt", attempts.len().into()), ("code", code.into()), (name, target)]);
         if let Some(trace) = trace.as_object_mut() {
-            trace.extend(place.clone());
+            trace.extend(location.clone());
         }
         effects.publish(NoticeBody::Audit { stage: "service.answer".into(), payload: trace.into() });
         let retry_after = match &outcome {
             Ok(reply) => reply.retry_after_ms,
             Err(error) => error.retry_after_ms,
         };
-        let may = code != "ok" && !is_last && is_retryable(retry, &outcome);
-        let Some(next) = backoff.next_wait(retry_after).filter(|_| may) else {
+        let can_retry = code != "ok" && !is_last && is_retryable(retry, &outcome);
+        let Some(next) = backoff.next_wait(retry_after).filter(|_| can_retry) else {
             return CallAttempts { outcome, attempts, is_limited: false };
         };
         wait(effects, next).await;
@@ -97,8 +97,8 @@ impl Turn<'_> {
 
     /// The current graph and node, for traces.
     pub(super) fn trace_location(&self) -> Map {
-        let place = self.state.frame().map(|it| json!({"graph": it.graph, "node": it.node}));
-        into_members(place.unwrap_or_default())
+        let location = self.state.frame().map(|it| json!({"graph": it.graph, "node": it.node}));
+        into_members(location.unwrap_or_default())
     }
 
     /// Writes the outputs of a response, all of them or none. Templates of defaults can read the extra roots of the call.
@@ -111,13 +111,13 @@ impl Turn<'_> {
         body: &Value,
         extra: &Map,
     ) -> Result<(), Failure> {
-        let mut taken = Vec::new();
+        let mut values = Vec::new();
         for output in outputs {
-            let default = |it: &Value| self.render_json(&ValueTemplate::from(it.clone()), extra.clone());
-            taken.extend(read_output(output, body, default)?.map(|it| (&output.variable, it)));
+            let default = |value: &Value| self.render_json(&ValueTemplate::from(value.clone()), extra.clone());
+            values.extend(read_output(output, body, default)?.map(|it| (&output.variable, it)));
         }
         let before = self.snapshot_variables();
-        for (variable, value) in taken {
+        for (variable, value) in values {
             if let Err(rejected) = self.write_variable(variable, value) {
                 self.restore_variables(before);
                 return Err(rejected.into());

@@ -16,7 +16,7 @@ impl<'c> Turn<'c> {
 
     /// Collects the parameters from an index on.
     fn collect_parameters(&mut self, node: &'c Node, data: &'c IntentData, from: usize) -> Transition {
-        for parameter in self.unprompted_parameters(data).into_iter().skip(from) {
+        for parameter in self.parameters_without_node(data).into_iter().skip(from) {
             let (id, slot) = (format!("{}#{}", node.id, parameter.variable), to_entity_data(parameter));
             let graph = self.state.frame().map(|it| it.graph.clone()).unwrap_or_default();
             if !self.record_step(graph, id.clone().into(), parameter.variable.to_string().into(), "entity") {
@@ -41,25 +41,26 @@ impl<'c> Turn<'c> {
     }
 
     pub(super) fn reprompt_parameter(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
-        let given_up: Vec<String> = self.view().filled_in_graph().into_iter().map(|it| it.variable).collect();
-        let unset = |it: &&IntentParameter| {
-            let is_empty = self.state.variable(&it.variable).is_none_or(Value::is_null);
-            it.is_prompted() && is_empty && !given_up.contains(&it.variable.to_string())
+        let filled: Vec<String> = self.view().filled_slots_in_graph().into_iter().map(|it| it.variable).collect();
+        let is_unset = |parameter: &&IntentParameter| {
+            let is_empty = self.state.variable(&parameter.variable).is_none_or(Value::is_null);
+            parameter.is_prompted() && is_empty && !filled.contains(&parameter.variable.to_string())
         };
-        let Some(parameter) = self.unprompted_parameters(data).into_iter().find(unset) else { return Transition::out() };
+        let Some(parameter) = self.parameters_without_node(data).into_iter().find(is_unset) else { return Transition::out() };
         Transition::Wait(self.prompt_for_slot(node, &format!("{}#{}", node.id, parameter.variable), &to_entity_data(parameter)))
     }
 
     fn awaited_parameter(&self, data: &'c IntentData, awaiting: &Awaiting) -> Option<(usize, &'c IntentParameter)> {
         let variable = awaiting.variable.as_deref()?;
-        self.unprompted_parameters(data).into_iter().enumerate().find(|it| it.1.variable.to_string() == variable)
+        self.parameters_without_node(data).into_iter().enumerate().find(|(_, parameter)| parameter.variable.to_string() == variable)
     }
 
     /// The parameters without an entity node in the graph.
-    fn unprompted_parameters(&self, data: &IntentData) -> Vec<&'c IntentParameter> {
+    fn parameters_without_node(&self, data: &IntentData) -> Vec<&'c IntentParameter> {
         let nodes = self.graph().map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
-        let has_node =
-            |it: &&IntentParameter| nodes.iter().any(|node| matches!(&node.kind, NodeKind::Entity(data) if data.variable == it.variable));
+        let has_node = |parameter: &&IntentParameter| {
+            nodes.iter().any(|node| matches!(&node.kind, NodeKind::Entity(data) if data.variable == parameter.variable))
+        };
         let intent = self.flow.intent(&data.intent_id);
         intent.into_iter().flat_map(|it| &it.parameters).filter(|it| !has_node(it)).collect()
     }

@@ -2,21 +2,21 @@
 
 use convengine_config::flow::document::KnowledgeData;
 
-use super::super::knowledge::Answer;
+use super::super::knowledge::KnowledgeResult;
 use super::super::transition::Transition;
 use super::super::turn::Turn;
 
 impl<'c> Turn<'c> {
     pub(super) async fn run_knowledge(&mut self, data: &'c KnowledgeData) -> Transition {
         match self.answer_query(data).await {
-            Ok(Answer::Found(found)) => {
-                if let Err(rejected) = self.write_variable(&data.variable, found.to_value()) {
+            Ok(KnowledgeResult::Answer(answer)) => {
+                if let Err(rejected) = self.write_variable(&data.variable, answer.to_value()) {
                     return Transition::Fail(rejected.into());
                 }
-                self.send_found(data, &found);
+                self.send_answer(data, &answer);
                 Transition::out()
             }
-            Ok(Answer::NoResult) => Transition::Port("no_result".to_owned()),
+            Ok(KnowledgeResult::NoResult) => Transition::Port("no_result".to_owned()),
             Err(failure) => Transition::Fail(failure),
         }
     }

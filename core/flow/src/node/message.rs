@@ -3,7 +3,7 @@
 use convengine_config::flow::document::{Await, MessageData, Node};
 use serde_json::{Value, json};
 
-use super::super::corrections::Corrected;
+use super::super::corrections::CorrectionResult;
 use super::super::matching::Interrupt;
 use super::super::slot_changes::ExpectedChange;
 use super::super::transition::Transition;
@@ -40,8 +40,8 @@ impl<'c> Turn<'c> {
             let port = format!("btn:{id}");
             self.trace("button", json!({"node": node.id, "button": id}));
             self.event.choose_option(&option);
-            let wired = self.graph().is_some_and(|it| it.is_wired(&node.id, &port));
-            let port = if wired { port } else { "out".to_owned() };
+            let is_wired = self.graph().is_some_and(|it| it.is_wired(&node.id, &port));
+            let port = if is_wired { port } else { "out".to_owned() };
             self.explain_button(node, &awaiting.options, Some((id, &port)));
             return Transition::Port(port);
         }
@@ -50,9 +50,9 @@ impl<'c> Turn<'c> {
             return Transition::out();
         }
         match self.correct_slots(None, ExpectedChange::Everything) {
-            Corrected::Nothing => {}
-            Corrected::Refused => return self.repeat_message(node, data),
-            Corrected::Changed(next) => return next,
+            CorrectionResult::Nothing => {}
+            CorrectionResult::Refused => return self.repeat_message(node, data),
+            CorrectionResult::Changed(next) => return next,
         }
         let command = self.view().read_command();
         match self.try_interrupt(awaiting, command.is_none()).await {
@@ -64,13 +64,13 @@ impl<'c> Turn<'c> {
             Interrupt::Nothing => {}
         }
         if let Some(command) = command {
-            return self.obey_at_buttons(command).unwrap_or_else(|| self.repeat_message(node, data));
+            return self.handle_command_at_buttons(command).unwrap_or_else(|| self.repeat_message(node, data));
         }
         // The message is repeated once, then the node is left.
         let key = self.state.node_key(&node.id);
-        let shown = self.state.counters.attempts.entry(key).or_default();
-        *shown += 1;
-        if *shown == 1 {
+        let attempts = self.state.counters.attempts.entry(key).or_default();
+        *attempts += 1;
+        if *attempts == 1 {
             return self.repeat_message(node, data);
         }
         Transition::out()

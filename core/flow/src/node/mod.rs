@@ -32,7 +32,7 @@ impl<'c> Turn<'c> {
     pub(super) async fn run_node(&mut self, node: &'c Node) -> Transition {
         // What these do with the values of slots is not known. A service node says it itself.
         if matches!(node.kind, NodeKind::InstructionAgent(_) | NodeKind::Handoff(_) | NodeKind::Program(_)) {
-            self.seal_filled_slots();
+            self.finalize_filled_slots();
         }
         match &node.kind {
             NodeKind::Start(data) => self.run_start(data),

@@ -135,12 +135,12 @@ impl<'c> Turn<'c> {
         for path in paths {
             let first = path.first_name();
             let literal = path.to_string();
-            if reply.removed.iter().any(|it| it == first || *it == literal) {
+            if reply.removed.iter().any(|name| name == first || *name == literal) {
                 self.remove_variable(path).map_err(|it| it.0)?;
                 continue;
             }
-            let of_whole = || path.parts().get(1..).and_then(|it| get_at(reply.changed.get(first)?, it));
-            if let Some(value) = reply.changed.get(&literal).or_else(of_whole) {
+            let inside_variable = || path.parts().get(1..).and_then(|parts| get_at(reply.changed.get(first)?, parts));
+            if let Some(value) = reply.changed.get(&literal).or_else(inside_variable) {
                 self.write_variable(path, value.clone()).map_err(|it| it.0)?;
             }
         }

@@ -48,7 +48,7 @@ pub(super) fn prepare_remote_call<'c>(
         }),
         _ => return Err(Failure::new("tool_unknown", "the tool does not name a server")),
     };
-    let reads = class == EffectClass::Read && matches!(request, CallRequest::Tool(_));
-    let attempts = if reads { retry.map_or(READ_ATTEMPTS, |it| it.max_attempts) } else { 1 };
+    let is_read = class == EffectClass::Read && matches!(request, CallRequest::Tool(_));
+    let attempts = if is_read { retry.map_or(READ_ATTEMPTS, |it| it.max_attempts) } else { 1 };
     Ok(ServiceCall { request, tool: Some(tool), retry: retry.cloned().unwrap_or_default(), attempts, success: &[], extra_roots })
 }

@@ -17,13 +17,13 @@ const MAX_STORED_BYTES: usize = 64 * 1024;
 
 impl<'c> Turn<'c> {
     pub(super) async fn run_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Transition {
-        let called = self.call_service(node, data).await;
+        let result = self.call_service(node, data).await;
         if node.type_name == "tool" {
-            let event = json!({"node": node.id, "tool": data.tool_id, "ok": called.is_ok()});
-            let code = called.as_ref().err().map(|it| it.code.as_str());
+            let event = json!({"node": node.id, "tool": data.tool_id, "ok": result.is_ok()});
+            let code = result.as_ref().err().map(|it| it.code.as_str());
             self.trace("workflow.tool.executed", with_member(event, "code", code));
         }
-        match called {
+        match result {
             Ok(()) => Transition::Port("success".to_owned()),
             Err(failure) => Transition::Fail(failure),
         }
@@ -32,7 +32,7 @@ impl<'c> Turn<'c> {
     async fn call_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Result<(), Failure> {
         let call = prepare_node_call(self, node, data)?;
         if call.request.class() != EffectClass::Read {
-            self.seal_filled_slots();
+            self.finalize_filled_slots();
         }
         let attempts = call_with_retry(&self.effects, &call, &self.trace_location(), self.record.effects_left()).await;
         self.record_attempts(call.request.kind(), &attempts);

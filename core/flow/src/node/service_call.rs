@@ -54,8 +54,10 @@ impl CallRequest {
                 }
                 effects.perform(*request).await
             }
-            CallRequest::Tool(request) => effects.perform(request).await.map(|it| reply(it.text)).map_err(name_unknown_tool),
-            CallRequest::Task(request) => effects.perform(request).await.map(|it| reply(it.result.to_string())).map_err(name_unknown_tool),
+            CallRequest::Tool(request) => effects.perform(request).await.map(|answer| reply(answer.text)).map_err(name_unknown_tool),
+            CallRequest::Task(request) => {
+                effects.perform(request).await.map(|answer| reply(answer.result.to_string())).map_err(name_unknown_tool)
+            }
         }
     }
 

@@ -12,30 +12,32 @@ use super::super::turn::Turn;
 impl<'c> Turn<'c> {
     pub(super) fn run_set(&mut self, data: &'c SetData) -> Transition {
         // A single assignment of a plain name needs no snapshot: when it fails, nothing has changed.
-        let at_once = matches!(data.assignments.as_slice(), [only] if only.variable.parts().len() == 1);
-        let before = (!at_once).then(|| self.snapshot_variables());
-        for assign in &data.assignments {
-            let Err(failure) = self.apply_assignment(assign) else { continue };
-            before.into_iter().for_each(|it| self.restore_variables(it));
+        let is_single = matches!(data.assignments.as_slice(), [only] if only.variable.parts().len() == 1);
+        let before = (!is_single).then(|| self.snapshot_variables());
+        for assignment in &data.assignments {
+            let Err(failure) = self.apply_assignment(assignment) else { continue };
+            if let Some(before) = before {
+                self.restore_variables(before);
+            }
             return Transition::Fail(failure);
         }
         Transition::out()
     }
 
-    fn apply_assignment(&mut self, assign: &'c Assignment) -> Result<(), Failure> {
-        let path = &assign.variable;
+    fn apply_assignment(&mut self, assignment: &'c Assignment) -> Result<(), Failure> {
+        let path = &assignment.variable;
         let mismatch = |reason: String| Failure::new("type_mismatch", reason);
-        if assign.op == AssignOp::Unset {
+        if assignment.op == AssignOp::Unset {
             return Ok(self.remove_variable(path)?);
         }
-        let operand = self.evaluate_operand(assign)?;
+        let operand = self.evaluate_operand(assignment)?;
         let before = self.state.variable(path).cloned().filter(|it| !it.is_null());
-        let value = match assign.op {
+        let value = match assignment.op {
             AssignOp::Set | AssignOp::Unset => operand.unwrap_or(Value::Null),
             AssignOp::Increment => {
-                let wrong = || mismatch(format!("cannot increment '{path}': it is not a number"));
+                let not_a_number = || mismatch(format!("cannot increment '{path}': it is not a number"));
                 let (from, by) = (before.unwrap_or_else(|| json!(0)), operand.unwrap_or_else(|| json!(1)));
-                EXPRESSION.calculate(Arithmetic::Add, &from, &by).map(Value::Number).map_err(|_| wrong())?
+                EXPRESSION.calculate(Arithmetic::Add, &from, &by).map(Value::Number).map_err(|_| not_a_number())?
             }
             AssignOp::Append => {
                 let Value::Array(mut items) = before.unwrap_or_else(|| json!([])) else {
@@ -56,8 +58,8 @@ impl<'c> Turn<'c> {
     }
 
     /// Evaluates the value of an assignment.
-    fn evaluate_operand(&mut self, assign: &'c Assignment) -> Result<Option<Value>, Failure> {
-        if let Some(formula) = &assign.expr {
+    fn evaluate_operand(&mut self, assignment: &'c Assignment) -> Result<Option<Value>, Failure> {
+        if let Some(formula) = &assignment.expr {
             let result = match &formula.0.compiled {
                 Ok(expr) => expr.evaluate(&self.scope()).map_err(|it| it.0),
                 Err(error) => Err(error.message.clone()),
@@ -68,6 +70,6 @@ impl<'c> Turn<'c> {
             })?;
             return Ok(Some(value.unwrap_or(Value::Null)));
         }
-        Ok(assign.value.as_ref().map(|it| self.render_json(it, Map::new())))
+        Ok(assignment.value.as_ref().map(|template| self.render_json(template, Map::new())))
     }
 }

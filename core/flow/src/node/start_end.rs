@@ -29,8 +29,13 @@ impl<'c> Turn<'c> {
         if self.flow.kind == ProgramKind::Workflow {
             self.trace("workflow.end", json!({"node": node.id}));
         }
-        let returned = data.outputs.as_ref().map(|it| into_members(self.render_json(it, Map::new()))).unwrap_or_default();
+        let returned = data.outputs.as_ref().map(|template| into_members(self.render_json(template, Map::new()))).unwrap_or_default();
         self.record_port(&node.id, &data.exit);
-        Transition::Return(GraphReturn { exit: data.exit.clone(), values: returned, end_session: data.end_session, of_caller: None })
+        Transition::Return(GraphReturn {
+            exit: data.exit.clone(),
+            values: returned,
+            end_session: data.end_session,
+            caller_transition: None,
+        })
     }
 }

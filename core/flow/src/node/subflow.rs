@@ -23,13 +23,13 @@ impl<'c> Turn<'c> {
                 format!("graphs call each other more than {} deep", self.settings().max_call_depth),
             ));
         }
-        let inputs = data.inputs.as_ref().map(|it| into_members(self.render_json(it, Map::new()))).unwrap_or_default();
-        let missing = callee
+        let inputs = data.inputs.as_ref().map(|template| into_members(self.render_json(template, Map::new()))).unwrap_or_default();
+        let missing_param = callee
             .definition
             .params
             .iter()
-            .find(|it| it.required && it.default.is_none() && non_null_input(&inputs, it.name.first_name()).is_none());
-        if let Some(param) = missing {
+            .find(|param| param.required && param.default.is_none() && non_null_input(&inputs, param.name.first_name()).is_none());
+        if let Some(param) = missing_param {
             return Transition::Fail(Failure::new("param_missing", format!("the graph '{}' needs '{}'", data.graph, param.name)));
         }
         let has_locals = !callee.definition.params.is_empty() || !callee.definition.returns.is_empty();

@@ -20,11 +20,11 @@ impl Turn<'_> {
             return Ok(None);
         }
         let correction = read_correction(&text, &self.state.locale);
-        if let Some(moment) = correction.as_ref().and_then(|it| self.view().read_corrected_moment(entity, it, &text)) {
+        if let Some(moment) = correction.as_ref().and_then(|correction| self.view().read_corrected_moment(entity, correction, &text)) {
             return Ok(Some(moment));
         }
-        let later = correction.and_then(|it| self.view().find_replacement(data, entity, it, &text));
-        let answer = later.unwrap_or(&text);
+        let replacement = correction.and_then(|correction| self.view().find_replacement(data, entity, correction, &text));
+        let answer = replacement.unwrap_or(&text);
         let mut values = self.view().find_answer_values(answer);
         let found = match entity.extract(answer, self.extraction_context()) {
             Extraction::NotFound => Ok(values.only_free(data).and_then(|it| it.value.clone())),
@@ -37,7 +37,7 @@ impl Turn<'_> {
             return Ok(None);
         }
         let is_list = matches!(entity, Entity::Several(_));
-        let is_denied = |it: &EntityMatch| self.view().is_unwanted(answer, &it.range);
+        let is_denied = |item: &EntityMatch| self.view().is_unwanted(answer, &item.range);
         let has_denied = places.iter().any(is_denied);
         let mut alternatives = self.view().read_alternatives(if is_list { &places } else { values.found_of_type(data) }, answer);
         if alternatives.is_empty() && !reads_any_text(&data.entity) && found == Ok(None) {
@@ -48,14 +48,14 @@ impl Turn<'_> {
             found?;
             return if self.view().is_slot_redacted(data) { Ok(None) } else { Err(alternatives) };
         }
-        let free = || values.only_free(data).filter(|it| is_list || !is_denied(it)).and_then(|it| it.value.clone());
+        let free = || values.only_free(data).filter(|candidate| is_list || !is_denied(candidate)).and_then(|it| it.value.clone());
         let value = match values.named(data).cloned() {
             Some(named) => Some(named),
             None if has_denied || values.names_others(data) || is_list && values.has_any() => free(),
             None => found?,
         };
         let Some(value) = value.filter(|it| !it.is_null()) else { return Ok(None) };
-        let place = places.iter().find(|it| it.value.as_ref() == Some(&value)).map(|it| it.range.clone());
+        let place = places.iter().find(|place| place.value.as_ref() == Some(&value)).map(|it| it.range.clone());
         if let Some(place) = place.or_else(|| values.place_of(data, &value)) {
             values.take(place);
             self.offer_answer(answer, values, Vec::new());
@@ -69,8 +69,8 @@ impl SessionView<'_, '_> {
     fn find_replacement<'t>(&self, data: &EntityData, entity: &Entity, correction: Correction, text: &'t str) -> Option<&'t str> {
         let context = self.extraction_context();
         let is_whole_text = || entity.extract(text, context) == Extraction::Value(text.trim().into());
-        let later = text.get(correction.replacement).filter(|_| correction.replaced.is_some() && !reads_any_text(&data.entity))?;
-        (entity.extract(later, context) != Extraction::NotFound && !is_whole_text()).then_some(later)
+        let replacement = text.get(correction.replacement).filter(|_| correction.replaced.is_some() && !reads_any_text(&data.entity))?;
+        (entity.extract(replacement, context) != Extraction::NotFound && !is_whole_text()).then_some(replacement)
     }
 
     /// The moment of which only the day or only the time is corrected: "tomorrow at 7, no, Friday".
@@ -79,17 +79,17 @@ impl SessionView<'_, '_> {
             return None;
         }
         let context = self.extraction_context();
-        let only = |entity: &Entity, part: Range<usize>| {
+        let find_single = |entity: &Entity, part: Range<usize>| {
             let mut found = entity.find_all(text.get(part)?, context).into_iter();
             found.next().filter(|_| found.next().is_none())?.value
         };
         if entity.extract(text.get(correction.replacement.clone())?, context) != Extraction::NotFound {
             return None;
         }
-        let moment = only(entity, correction.replaced.clone()?)?;
+        let moment = find_single(entity, correction.replaced.clone()?)?;
         let (day, time) = moment.as_str()?.split_once('T')?;
-        let new_day = only(&Entity::from_system_name("@date")?, correction.replacement.clone());
-        let new_time = only(&Entity::from_system_name("@time")?, correction.replacement.clone());
+        let new_day = find_single(&Entity::from_system_name("@date")?, correction.replacement.clone());
+        let new_time = find_single(&Entity::from_system_name("@time")?, correction.replacement.clone());
         match (new_day.as_ref().and_then(Value::as_str), new_time.as_ref().and_then(Value::as_str)) {
             (Some(day), None) => Some(json!(format!("{day}T{time}"))),
             (None, Some(time)) => Some(json!(format!("{day}T{time}"))),
@@ -100,8 +100,8 @@ impl SessionView<'_, '_> {
     /// The values of a text that is read as nothing because it offers two of them.
     fn read_split_alternatives(&self, entity: &Entity, text: &str) -> Vec<Value> {
         let Some(parts) = split_alternatives(text, &self.state.locale) else { return Vec::new() };
-        let values = parts.map(|it| match entity.find_items(it, self.extraction_context()).as_slice() {
-            [only] if !self.is_unwanted(it, &only.range) => only.value.clone(),
+        let values = parts.map(|part| match entity.find_items(part, self.extraction_context()).as_slice() {
+            [only] if !self.is_unwanted(part, &only.range) => only.value.clone(),
             _ => None,
         });
         match values {
@@ -116,12 +116,11 @@ impl SessionView<'_, '_> {
         for pair in found.windows(2) {
             let [one, other] = pair else { continue };
             if one.value != other.value && are_alternatives(text, &one.range, &other.range, &self.state.locale) {
-                let new = [one, other].into_iter().filter_map(|it| it.value.clone());
-                new.for_each(|it| {
-                    if !alternatives.contains(&it) {
-                        alternatives.push(it)
+                for value in [one, other].into_iter().filter_map(|it| it.value.clone()) {
+                    if !alternatives.contains(&value) {
+                        alternatives.push(value);
                     }
-                });
+                }
             }
         }
         alternatives
@@ -130,6 +129,6 @@ impl SessionView<'_, '_> {
 
 /// Whether nothing but white space is between two of several values.
 fn are_in_a_row(found: &[EntityMatch], text: &str) -> bool {
-    let is_blank = |place: &Range<usize>| text.get(place.clone()).is_some_and(|it| it.trim().is_empty());
+    let is_blank = |place: &Range<usize>| text.get(place.clone()).is_some_and(|gap| gap.trim().is_empty());
     found.windows(2).any(|pair| matches!(pair, [one, other] if is_blank(&(one.range.end..other.range.start))))
 }

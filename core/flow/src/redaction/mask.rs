@@ -19,28 +19,32 @@ const MIN_NUMBER_DIGITS: usize = 4;
 pub fn redact_session(flow: &Flow, state: &mut Value) {
     if let Some(policy) = &flow.document.agent {
         for place in ["/event", "/data"] {
-            state.pointer_mut(place).into_iter().for_each(|it| *it = mask_trace(policy, it.take()));
+            if let Some(value) = state.pointer_mut(place) {
+                *value = mask_trace(policy, value.take());
+            }
         }
     }
-    let mut found = Vec::new();
-    redact_variables(flow, flow, state, &mut found);
-    if found.is_empty() {
+    let mut values = Vec::new();
+    redact_variables(flow, flow, state, &mut values);
+    if values.is_empty() {
         return;
     }
-    let redactions = Redactions::new(found, MIN_NUMBER_DIGITS);
-    let strike = |value: &mut Value| *value = redactions.redact_value(value.take());
+    let redactions = Redactions::new(values, MIN_NUMBER_DIGITS);
+    let redact = |value: &mut Value| *value = redactions.redact_value(value.take());
     for place in ["/vars", "/history", "/awaiting", "/event", "/data"] {
-        state.pointer_mut(place).into_iter().for_each(strike);
+        if let Some(value) = state.pointer_mut(place) {
+            redact(value);
+        }
     }
     let frames = state.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
-    frames.filter_map(|it| it.get_mut("locals")).for_each(strike);
+    frames.filter_map(|it| it.get_mut("locals")).for_each(redact);
 }
 
 /// Replaces the redacted variables of a state and of the nested programs in it, and collects their values.
 fn redact_variables(root: &Flow, flow: &Flow, state: &mut Value, found: &mut Vec<(String, String)>) {
     for path in flow.redacted_variables() {
         let frames = state.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
-        let locals = frames.filter_map(|it| it.get_mut("locals")?.as_object_mut());
+        let locals = frames.filter_map(|frame| frame.get_mut("locals")?.as_object_mut());
         locals.for_each(|it| redact_variable(path, it, found));
         for place in ["/vars", "/event/params"] {
             if let Some(vars) = state.pointer_mut(place).and_then(Value::as_object_mut) {
@@ -68,7 +72,7 @@ fn redact_variable(path: &VariablePath, vars: &mut Map, found: &mut Vec<(String,
 /// Redacts a value that the user has not confirmed yet.
 fn redact_candidate(path: &VariablePath, vars: &mut Map, found: &mut Vec<(String, String)>) {
     let Some(slot) = vars.get_mut("_slot").and_then(Value::as_object_mut) else { return };
-    let variable = slot.get("variable").and_then(Value::as_str).and_then(|it| VariablePath::parse(it).ok());
+    let variable = slot.get("variable").and_then(Value::as_str).and_then(|name| VariablePath::parse(name).ok());
     let Some(value) = slot.get_mut("candidate").filter(|_| variable.is_some_and(|it| it.starts_with(path))) else { return };
     collect_scalars(value, path, found);
     *value = json!(format!("[{path}]"));

@@ -59,8 +59,8 @@ impl Turn<'_> {
         {
             matched.insert("text".to_owned(), json!(name));
         }
-        let value = value.map(|it| EXPRESSION.print(it).into_owned());
-        let hidden = [Some(text), value].into_iter().flatten().filter(|it| !it.trim().is_empty());
+        let value = value.map(|value| EXPRESSION.print(value).into_owned());
+        let hidden = [Some(text), value].into_iter().flatten().filter(|text| !text.trim().is_empty());
         let hidden = Redactions::new(hidden.map(|it| (it, variable.to_string())).collect(), 0);
         for write in &mut self.record.model_call_writes {
             if let Write::LlmCall(row) = write {

@@ -45,8 +45,9 @@ impl Redactions {
         if self.values.is_empty() {
             return;
         }
-        let result = Some(&message.content).filter(|_| message.role == LlmRole::Tool).and_then(|it| serde_json::from_str(it).ok());
-        message.content = result.map_or_else(|| self.redact_text(&message.content), |it: Value| self.redact_value(it).to_string());
+        let result =
+            Some(&message.content).filter(|_| message.role == LlmRole::Tool).and_then(|content| serde_json::from_str(content).ok());
+        message.content = result.map_or_else(|| self.redact_text(&message.content), |value: Value| self.redact_value(value).to_string());
         for call in &mut message.tool_calls {
             call.arguments = self.redact_value(call.arguments.take());
         }
@@ -59,12 +60,12 @@ impl Redactions {
             Value::Number(number) => {
                 let value = Value::Number(number);
                 let text = EXPRESSION.print(&value);
-                let found = self.values.iter().find(|it| it.0 == text && text.len() >= self.min_number_digits);
-                found.map(|it| Value::String(format!("[{}]", it.1))).unwrap_or(value)
+                let found = self.values.iter().find(|(hidden, _)| *hidden == text && text.len() >= self.min_number_digits);
+                found.map(|(_, name)| Value::String(format!("[{name}]"))).unwrap_or(value)
             }
             Value::Array(items) => Value::Array(items.into_iter().map(|it| self.redact_value(it)).collect()),
             Value::Object(members) => {
-                Value::Object(members.into_iter().map(|(name, it)| (self.redact_text(&name), self.redact_value(it))).collect())
+                Value::Object(members.into_iter().map(|(name, value)| (self.redact_text(&name), self.redact_value(value))).collect())
             }
             Value::Null | Value::Bool(_) => value,
         }
@@ -73,26 +74,26 @@ impl Redactions {
 
 /// Replaces a value where it is a whole word: a PIN inside a longer number stays.
 fn replace_whole_words(text: &str, value: &str, mark: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    let mut replaced = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(value) {
         let (before, found) = rest.split_at(at);
         let after = found.get(value.len()..).unwrap_or_default();
-        let joined = |a: Option<char>, b: Option<char>| a.zip(b).is_some_and(|(a, b)| a.is_alphanumeric() && b.is_alphanumeric());
-        let left = before.chars().next_back().or_else(|| out.chars().next_back());
-        let within = joined(left, value.chars().next()) || joined(value.chars().next_back(), after.chars().next());
-        out.push_str(before);
-        if within {
+        let are_one_word = |a: Option<char>, b: Option<char>| a.zip(b).is_some_and(|(a, b)| a.is_alphanumeric() && b.is_alphanumeric());
+        let previous = before.chars().next_back().or_else(|| replaced.chars().next_back());
+        let is_part = are_one_word(previous, value.chars().next()) || are_one_word(value.chars().next_back(), after.chars().next());
+        replaced.push_str(before);
+        if is_part {
             let first = value.chars().next().map_or(0, char::len_utf8);
-            out.push_str(found.get(..first).unwrap_or_default());
+            replaced.push_str(found.get(..first).unwrap_or_default());
             rest = found.get(first..).unwrap_or_default();
         } else {
-            out.push_str(mark);
+            replaced.push_str(mark);
             rest = after;
         }
     }
-    out.push_str(rest);
-    out
+    replaced.push_str(rest);
+    replaced
 }
 
 #[cfg(test)]

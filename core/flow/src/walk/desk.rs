@@ -40,7 +40,7 @@ impl Walker<'_> {
                 }
                 match state {
                     HandoffReport::Accepted => {
-                        self.turn.name_person(author, holder);
+                        self.turn.record_person(author, holder);
                         self.move_handoff(HandoffEvent::Accept).await;
                     }
                     HandoffReport::Failed => self.move_handoff(HandoffEvent::Decline).await,

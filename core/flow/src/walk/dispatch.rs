@@ -26,7 +26,7 @@ impl<'c> Walker<'c> {
         if self.turn.event.is_input() {
             self.turn.state.turn += 1;
         }
-        if self.turn.state.stack.first().is_none_or(|it| self.turn.flow.graph(&it.graph).is_none()) {
+        if self.turn.state.stack.first().is_none_or(|frame| self.turn.flow.graph(&frame.graph).is_none()) {
             self.turn.state.status = SessionStatus::Failed;
             self.turn.record.stop_reason = "root_missing";
             self.turn.send_error();
@@ -97,7 +97,7 @@ impl<'c> Walker<'c> {
         };
         let key = self.turn.begin_node();
         let next = self.turn.deliver_event(node).await;
-        let next = self.settle(node, next).await;
+        let next = self.resolve_transition(node, next).await;
         self.turn.end_node(key);
         self.walk_on(node, next).await;
     }
@@ -114,7 +114,7 @@ impl<'c> Walker<'c> {
             }
             ResolvedMessage::Answered => {}
             ResolvedMessage::Command(command) => {
-                let next = self.turn.obey_when_idle(command);
+                let next = self.turn.handle_command_when_idle(command);
                 let Some(node) = self.turn.current_node() else { return };
                 self.walk_on(node, next).await;
             }
@@ -214,7 +214,7 @@ impl Turn<'_> {
         let Some((graph, frame)) = self.graph().zip(self.state.frame()) else { return false };
         let mut node = graph.node(&frame.node);
         for _ in 0..graph.definition.nodes.len() {
-            let Some(trigger) = node.filter(|it| matches!(it.kind, NodeKind::Start(_))) else { break };
+            let Some(trigger) = node.filter(|node| matches!(node.kind, NodeKind::Start(_))) else { break };
             node = graph.edges(&trigger.id, "out").next().and_then(|it| graph.node(&it.target));
         }
         let Some(node) = node else { return false };

@@ -41,7 +41,7 @@ impl<'c> Walker<'c> {
                 Some(false)
             }
             OnError::Port => {
-                let port = port.filter(|it| self.turn.graph().is_some_and(|graph| graph.is_wired(&node.id, it)))?;
+                let port = port.filter(|port| self.turn.graph().is_some_and(|graph| graph.is_wired(&node.id, port)))?;
                 Some(self.leave_node(node, port))
             }
         }
@@ -55,16 +55,16 @@ impl<'c> Walker<'c> {
                 FallbackSearch::AlreadyEntered => return self.stop_fallback_loop(),
                 FallbackSearch::NotFound => {}
             }
-            let called = self.turn.state.frame().is_some_and(|it| it.kind == FrameKind::Subflow);
+            let is_subflow = self.turn.state.frame().is_some_and(|it| it.kind == FrameKind::Subflow);
             if self.turn.state.depth() <= 1 {
-                self.give_up(UNHANDLED_ERROR);
+                self.fail_document(UNHANDLED_ERROR);
                 return false;
             }
             self.turn.state.stack.pop();
             self.turn.update_active_intent();
             self.turn.state.resume_with(None);
             // `_error` keeps the innermost failure (docs/spec/flow-rulings.md#28).
-            let Some(caller) = self.turn.current_node().filter(|_| called) else { continue };
+            let Some(caller) = self.turn.current_node().filter(|_| is_subflow) else { continue };
             if let Some(continues) = self.apply_error_policy(caller, Some("error")) {
                 return continues;
             }
@@ -74,7 +74,7 @@ impl<'c> Walker<'c> {
     /// Stops the turn: its fallback node has already been entered in this turn.
     fn stop_fallback_loop(&mut self) -> bool {
         self.turn.warn("fallback_loop", json!({"entered": self.entered_fallbacks}));
-        self.give_up(UNHANDLED_ERROR);
+        self.fail_document(UNHANDLED_ERROR);
         false
     }
 
@@ -84,14 +84,14 @@ impl<'c> Walker<'c> {
         match self.enter_fallback(&[FallbackOn::NoEdge]) {
             FallbackSearch::Entered => return true,
             FallbackSearch::AlreadyEntered => return self.stop_fallback_loop(),
-            FallbackSearch::NotFound => self.give_up(UNHANDLED_ERROR),
+            FallbackSearch::NotFound => self.fail_document(UNHANDLED_ERROR),
         }
         false
     }
 
     /// Ends a document in which nothing handles a failure: the node that runs it has failed then, or else the turn is over.
-    pub(super) fn give_up(&mut self, reason: &'static str) {
-        if self.fails_outward() {
+    pub(super) fn fail_document(&mut self, reason: &'static str) {
+        if self.propagates_failure() {
             self.turn.state.status = SessionStatus::Failed;
         } else {
             self.abort_turn(reason);
@@ -102,10 +102,10 @@ impl<'c> Walker<'c> {
     pub(super) fn enter_fallback(&mut self, on: &[FallbackOn]) -> FallbackSearch {
         let Some(graph) = self.turn.graph() else { return FallbackSearch::NotFound };
         let enabled = || graph.definition.nodes.iter().filter(|it| !it.disabled);
-        let case = |it: &Node| if let NodeKind::Fallback(data) = &it.kind { Some(data.on) } else { None };
+        let case = |node: &Node| if let NodeKind::Fallback(data) = &node.kind { Some(data.on) } else { None };
         // A fallback for this case takes precedence over one for all.
         let exact = enabled().find(|node| case(node).is_some_and(|it| on.contains(&it)));
-        let Some(node) = exact.or_else(|| enabled().find(|it| case(it) == Some(FallbackOn::Any))) else {
+        let Some(node) = exact.or_else(|| enabled().find(|node| case(node) == Some(FallbackOn::Any))) else {
             self.turn.explain_fallback_node(on, None, false);
             return FallbackSearch::NotFound;
         };
@@ -146,7 +146,7 @@ impl<'c> Turn<'c> {
         if let NodeKind::Service(data) = &node.kind {
             let tool = data.tool_id.as_ref().and_then(|it| self.flow.tool(it));
             let outputs = tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs);
-            defaults.extend(outputs.filter_map(|it| Some((&it.variable, it.default.as_ref()?, it.kind))));
+            defaults.extend(outputs.filter_map(|output| Some((&output.variable, output.default.as_ref()?, output.kind))));
             extra = self.args_roots(data);
         }
         if let NodeKind::Entity(data) = &node.kind

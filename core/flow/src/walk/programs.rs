@@ -48,7 +48,7 @@ impl OuterProgram<'_> {
 
 /// The failure of a node whose document has failed, with the code of what has failed there.
 fn program_failure(data: &ProgramData, vars: &Map) -> Failure {
-    let code = vars.get("_error").and_then(|it| it.get("code")?.as_str()).map(|it| [" with ", it].concat()).unwrap_or_default();
+    let code = vars.get("_error").and_then(|error| error.get("code")?.as_str()).map(|it| [" with ", it].concat()).unwrap_or_default();
     Failure::new("program_failed", format!("the {} '{}' has failed{code}", data.kind.name(), data.id))
 }
 
@@ -69,7 +69,7 @@ impl<'c> Walker<'c> {
                 self.turn.trace("workflow.agent.hop", json!({"node": node.id, "agent": data.id}))
             }
         }
-        let params = data.inputs.as_ref().map(|it| into_members(self.turn.render_json(it, Map::new()))).unwrap_or_default();
+        let params = data.inputs.as_ref().map(|template| into_members(self.turn.render_json(template, Map::new()))).unwrap_or_default();
         let caller = &self.turn.state;
         let start = FlowEvent::Start {
             params,
@@ -119,7 +119,7 @@ impl<'c> Walker<'c> {
         if self.turn.event.is_input() {
             self.turn.state.turn += 1;
         }
-        let state = self.turn.view().child_state(&node.id).and_then(|it| SessionState::deserialize(it).ok());
+        let state = self.turn.view().child_state(&node.id).and_then(|state| SessionState::deserialize(state).ok());
         let next = match self.root_flow.find_bound(data).zip(state) {
             Some((flow, mut state)) => {
                 state.seq += 1;
@@ -191,9 +191,9 @@ impl<'c> Walker<'c> {
         // The nested document knows what of the message is redacted.
         if flow.kind == ProgramKind::Assistant
             && self.turn.event.is_input()
-            && let Some(said) = child.history.iter().rev().find(|it| it.role == "user" && it.turn == child.turn)
+            && let Some(entry) = child.history.iter().rev().find(|entry| entry.role == "user" && entry.turn == child.turn)
         {
-            self.turn.adopt_user_text(&said.text);
+            self.turn.adopt_user_text(&entry.text);
         }
         self.turn.state.status = SessionStatus::Active;
         self.turn.state.handoff = None;
@@ -223,12 +223,12 @@ impl<'c> Walker<'c> {
 
     /// Whether a failure that nothing handles leaves the document by the node that runs it. That of a workflow always does; an assistant says
     /// its error message and has the conversation on, unless a document around it says what happens then.
-    pub(super) fn fails_outward(&self) -> bool {
+    pub(super) fn propagates_failure(&self) -> bool {
         match self.turn.flow.kind {
             ProgramKind::Workflow => !self.outer.is_empty(),
             ProgramKind::Assistant => {
-                let mut around = self.outer.iter().rev().take_while(|it| it.node.on_error != OnError::Stop);
-                around.any(OuterProgram::handles_failure)
+                let mut outer_programs = self.outer.iter().rev().take_while(|it| it.node.on_error != OnError::Stop);
+                outer_programs.any(OuterProgram::handles_failure)
             }
             ProgramKind::Agent => false,
         }
@@ -236,15 +236,15 @@ impl<'c> Walker<'c> {
 
     /// Sends the error message of the outermost document that has one, or that of the engine.
     pub(super) fn send_outermost_error(&mut self) {
-        let at = self.outer.iter().position(|it| it.flow.document.settings.error_message.is_some());
-        self.exchange_outer(at);
+        let index = self.outer.iter().position(|it| it.flow.document.settings.error_message.is_some());
+        self.swap_with_outer(index);
         self.turn.send_error();
-        self.exchange_outer(at);
+        self.swap_with_outer(index);
     }
 
     /// Exchanges the document in which the walker stands with one that is put aside.
-    fn exchange_outer(&mut self, at: Option<usize>) {
-        if let Some(outer) = at.and_then(|it| self.outer.get_mut(it)) {
+    fn swap_with_outer(&mut self, index: Option<usize>) {
+        if let Some(outer) = index.and_then(|it| self.outer.get_mut(it)) {
             swap(&mut self.turn.flow, &mut outer.flow);
             swap(&mut self.turn.state, &mut outer.state);
             swap(&mut self.turn.event, &mut outer.event);
@@ -263,7 +263,7 @@ impl Turn<'_> {
     /// The history has what the user said, as a nested document may show it.
     fn adopt_user_text(&mut self, text: &str) {
         let turn = self.state.turn;
-        match self.state.history.iter_mut().rev().find(|it| it.role == "user" && it.turn == turn) {
+        match self.state.history.iter_mut().rev().find(|entry| entry.role == "user" && entry.turn == turn) {
             Some(entry) => text.clone_into(&mut entry.text),
             None => self.append_history("user", text.to_owned()),
         }
@@ -271,7 +271,7 @@ impl Turn<'_> {
 
     fn write_program_outputs(&mut self, data: &ProgramData, vars: &Map) {
         for (name, variable) in &data.outputs {
-            let value = VariablePath::parse(name).ok().and_then(|it| it.find(vars).cloned());
+            let value = VariablePath::parse(name).ok().and_then(|path| path.find(vars).cloned());
             if let Some(value) = value
                 && self.write_variable(variable, value).is_err()
             {

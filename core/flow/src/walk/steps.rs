@@ -23,7 +23,7 @@ impl<'c> Walker<'c> {
                 return;
             }
             let Some(node) = self.turn.current_node() else {
-                self.give_up("no_node");
+                self.fail_document("no_node");
                 return;
             };
             if !self.turn.record_node_entry(node) {
@@ -32,7 +32,7 @@ impl<'c> Walker<'c> {
             }
             let key = self.turn.begin_node();
             let next = if node.disabled { Transition::Port(node.default_port().to_owned()) } else { self.turn.run_node(node).await };
-            let next = self.settle(node, next).await;
+            let next = self.resolve_transition(node, next).await;
             self.turn.end_node(key);
             if !self.apply_transition(node, next).await {
                 return;
@@ -48,7 +48,7 @@ impl<'c> Walker<'c> {
     }
 
     /// Does what a node leaves to the walk within its step: runs a program, resumes what was interrupted, or stops at the step limit.
-    pub(super) async fn settle(&mut self, node: &'c Node, next: Transition) -> Transition {
+    pub(super) async fn resolve_transition(&mut self, node: &'c Node, next: Transition) -> Transition {
         match next {
             Transition::RunProgram => self.start_program(node).await,
             Transition::Resume => match Box::pin(self.resume_frame()).await {
@@ -107,7 +107,7 @@ impl<'c> Walker<'c> {
 
     /// Returns from a graph. Returns whether the turn continues.
     pub(super) async fn return_from_graph(&mut self, ending: GraphReturn) -> bool {
-        self.nested_exit = ending.of_caller.map(|it| *it).or(self.nested_exit.take());
+        self.nested_exit = ending.caller_transition.map(|it| *it).or(self.nested_exit.take());
         let Some(frame) = self.turn.state.frame() else { return false };
         let kind = frame.kind;
         self.turn.trace("graph.end", json!({"graph": frame.graph, "exit": ending.exit}));
@@ -142,8 +142,8 @@ impl<'c> Walker<'c> {
 
     /// Continues the frame that is now current. Returns whether the turn continues.
     async fn resume_frame(&mut self) -> bool {
-        let resumes = self.turn.state.stack.last_mut().and_then(|it| it.resume.take());
-        match (resumes, self.turn.current_node()) {
+        let resume = self.turn.state.stack.last_mut().and_then(|it| it.resume.take());
+        match (resume, self.turn.current_node()) {
             (Some(Resume::Reenter), Some(node)) => {
                 self.turn.trace("resume", json!({"node": node.id}));
                 self.turn.announce_return();

@@ -27,11 +27,11 @@ impl<'c> Walker<'c> {
         }
         let now = self.turn.effects.now();
         let due = |ms: u64| Date::from_millis(now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))).to_rfc3339_millis();
-        let timer = |name: &str, ms: u64| Timer { id: name.to_owned(), due: due(ms), purpose: name.to_owned() };
+        let new_timer = |name: &str, ms: u64| Timer { id: name.to_owned(), due: due(ms), purpose: name.to_owned() };
         let mut timers = self.turn.view().child_timers();
         if let Some(ms) = self.turn.no_input_ms() {
-            let running = before.iter().find(|it| self.is_late && it.id == NO_INPUT);
-            timers.push(running.cloned().unwrap_or_else(|| timer(NO_INPUT, ms)));
+            let armed = before.iter().find(|timer| self.is_late && timer.id == NO_INPUT);
+            timers.push(armed.cloned().unwrap_or_else(|| new_timer(NO_INPUT, ms)));
         }
         // Only the outermost program has this timer.
         if !self.outer.is_empty() {
@@ -39,9 +39,9 @@ impl<'c> Walker<'c> {
             return;
         }
         // Timer events are not activity of the user, so they keep the running timer.
-        let by_clock = matches!(self.turn.event, FlowEvent::Timer { .. });
-        let running = before.into_iter().find(|it| by_clock && it.id == SESSION_TIMER);
-        timers.push(running.unwrap_or_else(|| timer(SESSION_TIMER, self.turn.settings().session_timeout_s.saturating_mul(1000))));
+        let is_timer_event = matches!(self.turn.event, FlowEvent::Timer { .. });
+        let armed = before.into_iter().find(|timer| is_timer_event && timer.id == SESSION_TIMER);
+        timers.push(armed.unwrap_or_else(|| new_timer(SESSION_TIMER, self.turn.settings().session_timeout_s.saturating_mul(1000))));
         self.turn.state.timers = timers;
     }
 
@@ -98,7 +98,7 @@ impl<'c> Walker<'c> {
             }
             // The event's graph ended at the same question: its count continues.
             if let Some(awaiting) =
-                self.turn.state.awaiting.as_mut().filter(|it| self.turn.state.stack.len() == depth && it.node == node.id)
+                self.turn.state.awaiting.as_mut().filter(|awaiting| self.turn.state.stack.len() == depth && awaiting.node == node.id)
             {
                 awaiting.no_input_count = count;
             }
@@ -118,11 +118,11 @@ impl Turn<'_> {
     /// The timer of a handoff that waits for a person. An idle session does not expire while a person has it, or is about to.
     fn handoff_timer(&self, before: Vec<Timer>) -> Option<Timer> {
         self.state.handoff.as_ref().filter(|it| it.state == HandoffState::Queued)?;
-        let running = before.into_iter().find(|it| it.id == HANDOFF_TIMER);
+        let armed = before.into_iter().find(|it| it.id == HANDOFF_TIMER);
         let NodeKind::Handoff(data) = &self.current_node()?.kind else { return None };
         let due = self.effects.now().saturating_add(i64::try_from(data.wait_ms?).unwrap_or(i64::MAX));
         let due = Date::from_millis(due).to_rfc3339_millis();
-        Some(running.unwrap_or_else(|| Timer { id: HANDOFF_TIMER.to_owned(), due, purpose: HANDOFF_TIMER.to_owned() }))
+        Some(armed.unwrap_or_else(|| Timer { id: HANDOFF_TIMER.to_owned(), due, purpose: HANDOFF_TIMER.to_owned() }))
     }
 
     /// Milliseconds to wait for an answer; `None` for no limit.
@@ -133,12 +133,12 @@ impl Turn<'_> {
             return None;
         }
         // No timer when it would have no effect.
-        let wired = || self.current_node().is_some_and(|node| self.graph().is_some_and(|it| it.is_wired(&node.id, NO_INPUT)));
-        if !event.enabled && !wired() {
+        let is_wired = || self.current_node().is_some_and(|node| self.graph().is_some_and(|it| it.is_wired(&node.id, NO_INPUT)));
+        if !event.enabled && !is_wired() {
             return None;
         }
-        let of_node = if let NodeKind::Entity(data) = &self.current_node()?.kind { data.no_input_ms } else { None };
-        let of_settings = self.settings().no_input_timeout_s.saturating_mul(1000);
-        of_node.or(Some(of_settings)).filter(|it| *it > 0)
+        let node_ms = if let NodeKind::Entity(data) = &self.current_node()?.kind { data.no_input_ms } else { None };
+        let settings_ms = self.settings().no_input_timeout_s.saturating_mul(1000);
+        node_ms.or(Some(settings_ms)).filter(|it| *it > 0)
     }
 }

@@ -29,7 +29,7 @@ impl<'c> Runner<'c> {
         let snapshot = self.state.snapshot.trim_start_matches("sha256:").to_owned();
         let time_zone = self.chain.document.own_time_zone().map(str::to_owned);
         let turn = start_child_session(flow, &snapshot, &session, time_zone, &text, &self.effects).await;
-        self.take_turn(flow, step, path, data, turn)
+        self.apply_turn(flow, step, path, data, turn)
     }
 
     /// Gives an event to the conversation of the current step, and continues when it is complete.
@@ -43,7 +43,7 @@ impl<'c> Runner<'c> {
         };
         self.has_performed = true;
         let wait = self.state.wait.clone();
-        let result = self.take_turn(flow, step, &path, data, turn);
+        let result = self.apply_turn(flow, step, &path, data, turn);
         if matches!(result, StepResult::Waiting(_)) {
             self.state.wait = wait;
             return;
@@ -56,7 +56,7 @@ impl<'c> Runner<'c> {
     }
 
     /// Takes over what a turn of the conversation has done.
-    fn take_turn(&mut self, flow: &Flow, step: &StepDef, path: &str, data: &ProgramStep, turn: ChildTurn) -> StepResult {
+    fn apply_turn(&mut self, flow: &Flow, step: &StepDef, path: &str, data: &ProgramStep, turn: ChildTurn) -> StepResult {
         self.state.usage.add_difference(crate::FlowUsage::default(), turn.usage);
         self.effect_count += turn.effect_count;
         let text = turn.text();

@@ -36,7 +36,7 @@ impl<'c> Runner<'c> {
 
     /// Whether a case applies. Keeps in `failed` why the first condition has no value.
     fn is_case_true(&self, case: &DecideCase, text: &str, lower: &str, failed: &mut Option<String>) -> bool {
-        if case.words.iter().any(|it| lower.contains(&it.to_lowercase())) {
+        if case.words.iter().any(|word| lower.contains(&word.to_lowercase())) {
             return true;
         }
         let Some(condition) = &case.expr else { return false };

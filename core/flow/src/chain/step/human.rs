@@ -18,21 +18,21 @@ impl<'c> Runner<'c> {
         let prompt = self.render_text(&data.prompt, &self.previous_text());
         self.set_input(json!(prompt));
         let now = self.effects.now();
-        let due = data.expires_ms.and_then(|it| now.checked_add(i64::try_from(it).ok()?));
-        let form = |it: &convengine_config::flow::document::Param| {
-            let mut field = json!({"name": it.name.to_string(), "required": it.required});
+        let due = data.expires_ms.and_then(|ms| now.checked_add(i64::try_from(ms).ok()?));
+        let to_field = |param: &convengine_config::flow::document::Param| {
+            let mut field = json!({"name": param.name.to_string(), "required": param.required});
             if let Some(members) = field.as_object_mut() {
-                members.extend(it.kind.map(|it| ("type".to_owned(), json!(it.keyword()))));
-                members.extend(it.default.clone().map(|it| ("default".to_owned(), it)));
+                members.extend(param.kind.map(|kind| ("type".to_owned(), json!(kind.keyword()))));
+                members.extend(param.default.clone().map(|it| ("default".to_owned(), it)));
             }
             field
         };
         let wait = Wait {
-            due: due.map(|it| Date::from_millis(it).to_rfc3339_millis()),
+            due: due.map(|ms| Date::from_millis(ms).to_rfc3339_millis()),
             prompt: Some(prompt),
             assignees: data.assignees.clone(),
             options: data.options.clone(),
-            form: data.form.iter().map(form).collect(),
+            form: data.form.iter().map(to_field).collect(),
             ..Wait::new(WaitKind::Human, path, &step.id, self.attempt_number())
         };
         for (number, assignee) in data.assignees.iter().enumerate() {
@@ -63,7 +63,7 @@ impl<'c> Runner<'c> {
             let secrets = body.find(&marker).map(|at| format!("json {at} {secret}")).into_iter().collect();
             let mut request = post_json(assignee.to_owned(), HttpCaller::Notify("webhook".to_owned()), body);
             request.secrets = secrets;
-            self.seal_request(&mut request, &key, None);
+            self.add_key_and_signature(&mut request, &key, None);
             return Some(request);
         }
         if !assignee.contains('@') {
@@ -75,7 +75,7 @@ impl<'c> Runner<'c> {
             "run_id": self.state.id, "step": wait.path,
         });
         let mut request = post_json("notify:email".to_owned(), HttpCaller::Notify("email".to_owned()), body.to_string());
-        self.seal_request(&mut request, &key, None);
+        self.add_key_and_signature(&mut request, &key, None);
         Some(request)
     }
 }

@@ -81,7 +81,7 @@ impl<'c> Runner<'c> {
     fn write_outputs(&mut self, outputs: &[OutputMapping], body: &Value) -> Result<(), Failure> {
         let mut values = Vec::new();
         for output in outputs {
-            let default = |it: &Value| self.render_json(&ValueTemplate::from(it.clone()));
+            let default = |value: &Value| self.render_json(&ValueTemplate::from(value.clone()));
             values.extend(read_output(output, body, default)?.map(|it| (&output.variable, it)));
         }
         for (variable, value) in values {

@@ -46,7 +46,7 @@ impl<'c> Runner<'c> {
                 (channel, _) => format!("notify:{channel}"),
             };
             let mut request = post_json(url, HttpCaller::Notify(data.channel.clone()), body.to_string());
-            self.seal_request(&mut request, &format!("{path}/{number}"), None);
+            self.add_key_and_signature(&mut request, &format!("{path}/{number}"), None);
             let outcome = self.send(request).await;
             let is_unavailable = matches!(&outcome, Err(error) if error.kind == EffectErrorKind::Unsupported);
             let mut failure = request_failure(step, &outcome);

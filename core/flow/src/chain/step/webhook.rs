@@ -42,13 +42,13 @@ impl<'c> Runner<'c> {
     }
 
     fn prepare_webhook(&self, step: &StepDef, path: &str, data: &OutboundStep) -> Result<HttpRequest, Failure> {
-        let standard = || {
+        let default_body = || {
             json!({
                 "chain": self.state.chain, "run_id": self.state.id, "step": path, "input": self.state.trigger.get("body"),
                 "context": self.state.context,
             })
         };
-        let form = HttpRequestDef {
+        let definition = HttpRequestDef {
             method: data.method.clone(),
             url: data.url.clone(),
             query: Vec::new(),
@@ -56,26 +56,26 @@ impl<'c> Runner<'c> {
             body: data.body.clone(),
             body_type: Some("json".to_owned()),
         };
-        let rendered = {
+        let (rendered, undefined) = {
             let names = self.scope("");
             let mut renderer = RequestRenderer::new(&names);
-            let rendered = renderer.render(&form, HttpCaller::Tool(format!("{}/{}", self.state.chain, step.id)), true);
+            let rendered = renderer.render(&definition, HttpCaller::Tool(format!("{}/{}", self.state.chain, step.id)), true);
             (rendered, renderer.undefined)
         };
-        rendered.1.iter().for_each(|it| self.warn_undefined(it));
-        let mut request = rendered.0?;
+        undefined.iter().for_each(|it| self.warn_undefined(it));
+        let mut request = rendered?;
         if data.body.is_none() {
-            request.body = Some(standard().to_string());
+            request.body = Some(default_body().to_string());
             request.headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
         }
         request.timeout_ms = data.timeout_ms;
         request.connect_timeout_ms = data.timeout_ms;
-        self.seal_request(&mut request, path, data.secret.as_deref());
+        self.add_key_and_signature(&mut request, path, data.secret.as_deref());
         Ok(request)
     }
 
     /// Adds the idempotency key of a step to a request, which may then be repeated, and the header of its signature.
-    pub(super) fn seal_request(&self, request: &mut HttpRequest, key: &str, secret: Option<&str>) {
+    pub(super) fn add_key_and_signature(&self, request: &mut HttpRequest, key: &str, secret: Option<&str>) {
         request.headers.push((IDEMPOTENCY_HEADER.to_owned(), format!("{}/{key}", self.state.id)));
         request.idempotent = true;
         request.class = EffectClass::Write;

@@ -38,9 +38,9 @@ impl Turn<'_> {
                 known.insert(path.to_string(), value.clone());
             }
         }
-        let task = task.map(|it| match it.needs.is_empty() {
-            true => format!("The current task is '{}'.", it.id),
-            false => format!("The current task is '{}'. It needs: {}. Ask for what is unknown.", it.id, it.needs.join(", ")),
+        let task = task.map(|task| match task.needs.is_empty() {
+            true => format!("The current task is '{}'.", task.id),
+            false => format!("The current task is '{}'. It needs: {}. Ask for what is unknown.", task.id, task.needs.join(", ")),
         });
         // Values come from users and tools.
         let known = (!known.is_empty()).then(|| {
@@ -53,10 +53,10 @@ impl Turn<'_> {
 }
 
 /// The instructions of an AI agent beside its mission. They depend only on the document.
-pub(super) fn standing_instructions(policy: &AgentPolicy) -> String {
-    let slots = policy.memory_slots.iter().map(|it| match it.label.trim() {
-        "" => format!("- {}", it.key),
-        label => format!("- {}: {label}", it.key),
+pub(super) fn policy_instructions(policy: &AgentPolicy) -> String {
+    let slots = policy.memory_slots.iter().map(|slot| match slot.label.trim() {
+        "" => format!("- {}", slot.key),
+        label => format!("- {}: {label}", slot.key),
     });
     let slots = slots.collect::<Vec<_>>().join("\n");
     let slots = if slots.is_empty() { slots } else { format!("Remember these values with 'remember' when you learn them:\n{slots}") };
@@ -66,5 +66,5 @@ pub(super) fn standing_instructions(policy: &AgentPolicy) -> String {
         ""
     };
     let parts = [policy.persona.as_str(), &policy.memory_guidance, &slots, auth];
-    parts.into_iter().filter(|it| !it.trim().is_empty()).map(|it| format!("\n\n{it}")).collect()
+    parts.into_iter().filter(|part| !part.trim().is_empty()).map(|it| format!("\n\n{it}")).collect()
 }

@@ -17,7 +17,7 @@ impl<'c> Turn<'c> {
     pub(super) fn remember(&mut self, run: &AgentRun<'c>, call: &LlmToolCall) -> Value {
         let key = call.arguments.get("key").and_then(Value::as_str);
         let slots = run.policy.into_iter().flat_map(|it| &it.memory_slots);
-        let (Some(slot), Some(value)) = (slots.into_iter().find(|it| Some(it.key.as_str()) == key), call.arguments.get("value")) else {
+        let (Some(slot), Some(value)) = (slots.into_iter().find(|slot| Some(slot.key.as_str()) == key), call.arguments.get("value")) else {
             return error_result("invalid_args", "there is no such key, or no value");
         };
         if value.is_array() || value.is_object() || EXPRESSION.print(value).chars().count() > MAX_REMEMBERED_CHARS {
@@ -38,9 +38,9 @@ impl<'c> Turn<'c> {
         self.state.usage.tool_calls += 1;
         match self.find_passages(data, query).await {
             Ok(passages) => {
-                let passage = |(n, it): (usize, _)| {
-                    let convengine_turn::Passage { title, text, url, .. } = it;
-                    json!({"n": n, "title": title, "text": text, "url": url})
+                let passage = |(number, passage): (usize, _)| {
+                    let convengine_turn::Passage { title, text, url, .. } = passage;
+                    json!({"n": number, "title": title, "text": text, "url": url})
                 };
                 json!({"ok": true, "data": {"passages": (1..).zip(passages).map(passage).collect::<Vec<_>>()}})
             }
@@ -79,7 +79,7 @@ pub(super) fn check_agent_call<'c>(policy: &AgentPolicy, name: &str, arguments: 
     match name {
         REMEMBER if !policy.memory_slots.is_empty() => Some(CheckedCall::Remember),
         SEARCH_KNOWLEDGE if policy.knowledge.is_some() => {
-            let query = arguments.get("query").and_then(Value::as_str).filter(|it| !it.trim().is_empty());
+            let query = arguments.get("query").and_then(Value::as_str).filter(|query| !query.trim().is_empty());
             Some(if query.is_some() { CheckedCall::SearchKnowledge } else { invalid("'query' is missing") })
         }
         _ => None,

@@ -69,7 +69,7 @@ pub(super) fn format_result(result: &Value) -> String {
     if text.len() <= MAX_RESULT_BYTES {
         return text;
     }
-    let part = result.get("data").or_else(|| result.get("error")).map(|it| EXPRESSION.print(it).into_owned()).unwrap_or_default();
+    let part = result.get("data").or_else(|| result.get("error")).map(|value| EXPRESSION.print(value).into_owned()).unwrap_or_default();
     let mut keep = MAX_RESULT_BYTES - 128;
     loop {
         let end = (0..=keep.min(part.len())).rev().find(|it| part.is_char_boundary(*it)).unwrap_or(0);
@@ -105,7 +105,7 @@ mod tests {
     fn calls_get_unique_ids_and_built_in_calls_come_last() {
         let call = |id: &str, name: &str| LlmToolCall { id: id.to_owned(), name: name.to_owned(), arguments: json!({}) };
         let unique = with_unique_ids(vec![call("a", FINISH), call("a", "x"), call("", "y")], "3_1");
-        let shown: Vec<_> = unique.iter().map(|it| (it.id.as_str(), it.name.as_str())).collect();
+        let shown: Vec<_> = unique.iter().map(|LlmToolCall { id, name, .. }| (id.as_str(), name.as_str())).collect();
         assert_eq!(shown, [("call_3_1_2", "x"), ("call_3_1_3", "y"), ("a", FINISH)]);
     }
 }

@@ -26,7 +26,7 @@ impl<'c> Turn<'c> {
         for call in &mut calls {
             let Some(tool) = run.find_offered(self.flow, &call.name).map(|it| it.1).filter(|it| changes_something(it)) else { continue };
             let Some(args) = call.arguments.as_object_mut() else { continue };
-            for (name, value, _) in self.slot_values().filter(|it| !self.view().is_slot_redacted(it.2)) {
+            for (name, value, _) in self.slot_values().filter(|(_, _, slot)| !self.view().is_slot_redacted(slot)) {
                 if argument_of(args, None, name).is_none() {
                     insert_collected(args, properties_of(tool), name, Some(value));
                 }
@@ -52,7 +52,7 @@ impl<'c> Turn<'c> {
     /// The arguments with which a call is made: redacted values, which the model has not seen, are those of their slots.
     pub(super) fn with_redacted_values(&self, tool: &FlowTool, mut args: Value) -> Value {
         if let Some(args) = args.as_object_mut().filter(|_| changes_something(tool)) {
-            for (name, value, _) in self.slot_values().filter(|it| self.view().is_slot_redacted(it.2)) {
+            for (name, value, _) in self.slot_values().filter(|(_, _, slot)| self.view().is_slot_redacted(slot)) {
                 insert_collected(args, properties_of(tool), name, Some(value));
             }
         }
@@ -62,7 +62,7 @@ impl<'c> Turn<'c> {
     /// The slots of the document that have a value, each with the name of its variable and the value.
     fn slot_values(&self) -> impl Iterator<Item = (&str, &Value, &'c EntityData)> {
         let nodes = self.flow.document.graphs.iter().flat_map(|it| &it.nodes);
-        let slots = nodes.filter_map(|it| if let NodeKind::Entity(data) = &it.kind { Some(&**data) } else { None });
+        let slots = nodes.filter_map(|node| if let NodeKind::Entity(data) = &node.kind { Some(&**data) } else { None });
         slots.filter_map(|slot| {
             let [PathPart::Name(name)] = slot.variable.parts() else { return None };
             Some((name.as_str(), self.state.variable(&slot.variable).filter(|it| !it.is_null())?, slot))

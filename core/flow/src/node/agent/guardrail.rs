@@ -19,7 +19,7 @@ const MAX_LLM_STEPS: &str = "max_llm_steps";
 const BUDGET: &str = "budget";
 
 /// Why a guardrail refuses a call, with its id and its kind.
-type RefusedBy<'c> = (Refusal, &'c str, &'static str);
+type GuardrailRefusal<'c> = (Refusal, &'c str, &'static str);
 
 impl<'c> Turn<'c> {
     /// Decides whether the model may be called. Returns the stop reason if not.
@@ -28,7 +28,7 @@ impl<'c> Turn<'c> {
         let (reason, refusal, guardrail, kind) = if policy.max_llm_steps.is_some_and(|it| run.memory.progress.steps >= it) {
             (MAX_LLM_STEPS, Refusal::Limit, "max_llm_steps_per_conv", "LIMIT")
         } else {
-            let (refusal, guardrail, kind) = self.find_used_up_budget(policy)?;
+            let (refusal, guardrail, kind) = self.find_exhausted_budget(policy)?;
             (BUDGET, refusal, guardrail, kind)
         };
         run.refusals.push(refusal);
@@ -41,7 +41,7 @@ impl<'c> Turn<'c> {
         let policy = run.policy?;
         let (refusal, guardrail, kind) = match tool.filter(|it| policy.is_protected(it)).and_then(|_| self.find_unmet_condition(policy)) {
             Some(found) => found,
-            None => find_reached_limit(run, policy, name).or_else(|| self.find_used_up_budget(policy))?,
+            None => find_reached_limit(run, policy, name).or_else(|| self.find_exhausted_budget(policy))?,
         };
         run.refusals.push(refusal);
         let payload = json!({"node": run.node.id, "guardrail": guardrail, "kind": kind, "action": "refused", "tool": name});
@@ -55,7 +55,7 @@ impl<'c> Turn<'c> {
     }
 
     /// The guardrail whose condition is not true; without any, protected tools are refused.
-    fn find_unmet_condition(&mut self, policy: &'c AgentPolicy) -> Option<RefusedBy<'c>> {
+    fn find_unmet_condition(&mut self, policy: &'c AgentPolicy) -> Option<GuardrailRefusal<'c>> {
         let mut is_verified = false;
         for guardrail in &policy.guardrails {
             let GuardrailKind::Auth(condition) = &guardrail.kind else { continue };
@@ -67,10 +67,10 @@ impl<'c> Turn<'c> {
         (!is_verified).then_some((Refusal::AuthRequired, "", "AUTH"))
     }
 
-    fn find_used_up_budget(&self, policy: &'c AgentPolicy) -> Option<RefusedBy<'c>> {
+    fn find_exhausted_budget(&self, policy: &'c AgentPolicy) -> Option<GuardrailRefusal<'c>> {
         let cost = self.state.usage.cost_microcents;
-        let is_used_up = |it: &GuardrailKind| matches!(it, GuardrailKind::Budget(most) if cost >= *most);
-        let found = policy.guardrails.iter().find(|it| is_used_up(&it.kind))?;
+        let is_exhausted = |kind: &GuardrailKind| matches!(kind, GuardrailKind::Budget(limit) if cost >= *limit);
+        let found = policy.guardrails.iter().find(|it| is_exhausted(&it.kind))?;
         Some((Refusal::Budget, &found.id, found.kind_name()))
     }
 
@@ -87,17 +87,17 @@ impl<'c> Turn<'c> {
             text = masked;
         }
         if run.policy.is_some() && !text.trim().is_empty() {
-            run.said.push(text.clone());
+            run.texts.push(text.clone());
         }
         text
     }
 
     /// Decides whether the conversation is handed over after a reply.
-    pub(super) fn escalates(&mut self, run: &AgentRun<'c>) -> bool {
-        let said: Vec<Phrase> = run.said.iter().map(|it| Phrase::without_accents(it)).collect();
+    pub(super) fn check_escalation(&mut self, run: &AgentRun<'c>) -> bool {
+        let texts: Vec<Phrase> = run.texts.iter().map(|it| Phrase::without_accents(it)).collect();
         for guardrail in run.policy.iter().flat_map(|it| &it.guardrails) {
             let GuardrailKind::Escalate(escalation) = &guardrail.kind else { continue };
-            let Some(reason) = find_reason(escalation, &said, &run.refusals) else { continue };
+            let Some(reason) = find_reason(escalation, &texts, &run.refusals) else { continue };
             let payload = json!({
                 "node": run.node.id, "guardrail": guardrail.id, "kind": guardrail.kind_name(), "action": "escalated", "reason": reason,
             });
@@ -114,14 +114,14 @@ impl<'c> Turn<'c> {
     }
 }
 
-fn find_reached_limit<'c>(run: &AgentRun<'_>, policy: &'c AgentPolicy, name: &str) -> Option<RefusedBy<'c>> {
+fn find_reached_limit<'c>(run: &AgentRun<'_>, policy: &'c AgentPolicy, name: &str) -> Option<GuardrailRefusal<'c>> {
     let progress = &run.memory.progress;
-    if policy.max_tool_calls.is_some_and(|it| progress.turn_calls.values().sum::<u32>() >= it) {
+    if policy.max_tool_calls.is_some_and(|limit| progress.turn_calls.values().sum::<u32>() >= limit) {
         return Some((Refusal::Limit, "max_tool_calls_per_turn", "LIMIT"));
     }
     let is_counted = |limit: &CallLimit, tool: &str| limit.tools.is_empty() || limit.tools.iter().any(|it| it == tool);
-    let is_reached = |it: &GuardrailKind| {
-        let GuardrailKind::Limit(limit) = it else { return false };
+    let is_reached = |kind: &GuardrailKind| {
+        let GuardrailKind::Limit(limit) = kind else { return false };
         let counts = if limit.per == CountedCalls::Conversation { &progress.calls } else { &progress.turn_calls };
         let calls: u32 = counts.iter().filter(|it| is_counted(limit, it.0)).map(|it| it.1).sum();
         is_counted(limit, name) && calls >= limit.max_calls
@@ -131,9 +131,10 @@ fn find_reached_limit<'c>(run: &AgentRun<'_>, policy: &'c AgentPolicy, name: &st
 }
 
 /// Why a conversation is handed over: a keyword that was said, or a refusal.
-fn find_reason(escalation: &Escalation, said: &[Phrase], refusals: &[Refusal]) -> Option<String> {
+fn find_reason(escalation: &Escalation, texts: &[Phrase], refusals: &[Refusal]) -> Option<String> {
     // All words of the keyword occur in a row.
-    let is_said = |keyword: &Phrase| said.iter().any(|text| text.match_phrase(keyword).is_some_and(|it| it.0 == keyword.tokens().len()));
-    let keyword = escalation.keywords.iter().find(|it| is_said(&it.1)).map(|it| it.0.clone());
-    keyword.or_else(|| escalation.on.iter().find(|it| refusals.contains(it)).map(|it| it.keyword().to_owned()))
+    let occurs =
+        |keyword: &Phrase| texts.iter().any(|text| text.match_phrase(keyword).is_some_and(|(length, _)| length == keyword.tokens().len()));
+    let keyword = escalation.keywords.iter().find(|it| occurs(&it.1)).map(|it| it.0.clone());
+    keyword.or_else(|| escalation.on.iter().find(|it| refusals.contains(it)).map(|refusal| refusal.keyword().to_owned()))
 }

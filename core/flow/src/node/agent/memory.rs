@@ -43,13 +43,13 @@ impl Memory {
     pub fn from_stored(stored: Option<&Value>) -> Memory {
         let member = |name: &str| stored.and_then(|it| it.get(name)).cloned().unwrap_or_default();
         let pending = member("pending");
-        let of_pending = |name: &str| pending.get(name).cloned().unwrap_or_default();
+        let pending_member = |name: &str| pending.get(name).cloned().unwrap_or_default();
         Memory {
             messages: Vec::deserialize(&member("messages")).unwrap_or_default(),
-            turns: member("turns").as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or_default(),
+            turns: member("turns").as_u64().and_then(|turns| u32::try_from(turns).ok()).unwrap_or_default(),
             instructions: member("instructions").as_str().unwrap_or_default().to_owned(),
-            pending_calls: Vec::deserialize(&of_pending("calls")).unwrap_or_default(),
-            pending_inputs: Vec::deserialize(&of_pending("said")).unwrap_or_default(),
+            pending_calls: Vec::deserialize(&pending_member("calls")).unwrap_or_default(),
+            pending_inputs: Vec::deserialize(&pending_member("said")).unwrap_or_default(),
             progress: AgentProgress::deserialize(&member("progress")).unwrap_or_default(),
         }
     }
@@ -74,7 +74,7 @@ impl Memory {
         let Some(last) = self.messages.iter().rposition(|it| !it.tool_calls.is_empty()) else { return };
         let (before, after) = self.messages.split_at(last);
         let answered: BTreeSet<&str> = after.iter().filter_map(|it| it.tool_call_id.as_deref()).collect();
-        let is_complete = after.first().is_some_and(|step| step.tool_calls.iter().all(|it| answered.contains(it.id.as_str())));
+        let is_complete = after.first().is_some_and(|step| step.tool_calls.iter().all(|call| answered.contains(call.id.as_str())));
         if !is_complete {
             self.messages = before.to_vec();
         }
@@ -86,8 +86,9 @@ impl Memory {
     }
 
     fn exceeds_limits(&self, limits: &AgentMemory) -> bool {
-        let of_calls = |message: &LlmMessage| message.tool_calls.iter().map(|it| it.arguments.to_string().chars().count()).sum::<usize>();
-        let chars: usize = self.messages.iter().map(|it| it.content.chars().count() + of_calls(it)).sum();
+        let argument_chars =
+            |message: &LlmMessage| message.tool_calls.iter().map(|call| call.arguments.to_string().chars().count()).sum::<usize>();
+        let chars: usize = self.messages.iter().map(|message| message.content.chars().count() + argument_chars(message)).sum();
         self.messages.len() > limits.max_messages || chars > limits.max_chars
     }
 
@@ -117,7 +118,7 @@ mod tests {
     }
 
     fn memory(shape: &str) -> Memory {
-        let message = |it: char| match it {
+        let message = |letter: char| match letter {
             'u' => LlmMessage::user("u"),
             'a' => LlmMessage::assistant("a", Vec::new()),
             'c' => LlmMessage::assistant("", vec![call("1"), call("2")]),
@@ -127,9 +128,9 @@ mod tests {
     }
 
     fn shape(memory: &Memory) -> String {
-        let letter = |it: &LlmMessage| match (it.role, it.tool_call_id.as_deref()) {
+        let letter = |message: &LlmMessage| match (message.role, message.tool_call_id.as_deref()) {
             (LlmRole::User, _) => "u".to_owned(),
-            (LlmRole::Assistant, _) if it.tool_calls.is_empty() => "a".to_owned(),
+            (LlmRole::Assistant, _) if message.tool_calls.is_empty() => "a".to_owned(),
             (LlmRole::Assistant, _) => "c".to_owned(),
             (LlmRole::Tool, id) => id.unwrap_or_default().to_owned(),
         };

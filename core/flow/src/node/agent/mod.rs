@@ -39,7 +39,7 @@ impl<'c> Turn<'c> {
         run.memory.start_run();
         let instructions = self.render_text(&data.instructions);
         run.memory.instructions = self.redactions().redact_text(&instructions);
-        run.memory.instructions.extend(run.policy.map(briefing::standing_instructions));
+        run.memory.instructions.extend(run.policy.map(briefing::policy_instructions));
         self.trace("agent.enter", json!({"node": node.id}));
         if let Some(greeting) = &data.greeting {
             self.send_localized(greeting, &self.state.node_key(&node.id));
@@ -54,8 +54,8 @@ impl<'c> Turn<'c> {
     /// Handles the event that an agent waits for.
     pub(super) async fn on_agent_event(&mut self, node: &'c Node, data: &'c AgentData, awaiting: Awaiting) -> Transition {
         let mut run = AgentRun::load(self.view(), node, data);
-        let decides = matches!(self.event, FlowEvent::Approval { .. });
-        if run.memory.pending_calls.is_empty() && decides {
+        let is_decision = matches!(self.event, FlowEvent::Approval { .. });
+        if run.memory.pending_calls.is_empty() && is_decision {
             // The call no longer exists.
             return self.close_agent(run, AgentTransition::AwaitInput);
         }
@@ -63,7 +63,7 @@ impl<'c> Turn<'c> {
             let text = self.redacted_input_text();
             return self.on_agent_message(run, &text).await;
         }
-        if decides {
+        if is_decision {
             return if self.on_approval(&mut run).await { self.continue_run(run).await } else { Transition::Wait(awaiting) };
         }
         // Messages during an approval reach the model after the calls, and count as turns (docs/spec/flow-rulings.md#32).
@@ -85,20 +85,20 @@ impl<'c> Turn<'c> {
 
     /// The user input that leads to the agent; an answer that a slot has consumed does not count.
     fn initial_input(&self) -> Option<String> {
-        let by_user = self.event.is_input();
-        if by_user && (self.trigger.is_some() || !self.is_event_consumed) {
+        let is_input = self.event.is_input();
+        if is_input && (self.trigger.is_some() || !self.is_event_consumed) {
             return Some(self.redacted_input_text());
         }
-        let of_intent = self.state.stack.iter().any(|it| it.intent_id.is_some());
-        let last = self.state.vars.get("_last_intent").filter(|_| of_intent)?;
-        last.get("text")?.as_str().map(str::to_owned).filter(|it| !it.is_empty())
+        let has_intent = self.state.stack.iter().any(|it| it.intent_id.is_some());
+        let last_intent = self.state.vars.get("_last_intent").filter(|_| has_intent)?;
+        last_intent.get("text")?.as_str().map(str::to_owned).filter(|it| !it.is_empty())
     }
 
     /// The text of the event, or its history entry when a slot has redacted it.
     fn redacted_input_text(&self) -> String {
-        let remembered = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str()).unwrap_or_default();
+        let history_text = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str()).unwrap_or_default();
         let text = self.event.input_text();
-        if text.starts_with(remembered) { text } else { remembered.to_owned() }
+        if text.starts_with(history_text) { text } else { history_text.to_owned() }
     }
 
     async fn on_agent_message(&mut self, mut run: AgentRun<'c>, text: &str) -> Transition {
@@ -131,14 +131,14 @@ impl<'c> Turn<'c> {
                 self.record.stop_reason = reason;
                 return self.end_turn_at_limit(run);
             }
-            let then = self.run_step(&mut run, step).await;
-            self.end_agent_step(&run, &then);
-            match then {
+            let transition = self.run_step(&mut run, step).await;
+            self.end_agent_step(&run, &transition);
+            match transition {
                 AgentTransition::Continue => {}
-                then @ (AgentTransition::AwaitInput
+                transition @ (AgentTransition::AwaitInput
                 | AgentTransition::AwaitApproval
                 | AgentTransition::Leave(_)
-                | AgentTransition::Fail(_)) => return self.close_agent(run, then),
+                | AgentTransition::Fail(_)) => return self.close_agent(run, transition),
             }
         }
         self.begin_agent_step(&run, None);
@@ -150,14 +150,14 @@ impl<'c> Turn<'c> {
 
     /// Makes the calls that are left after an approval, then goes on.
     async fn continue_run(&mut self, mut run: AgentRun<'c>) -> Transition {
-        let then = self.run_tool_calls(&mut run).await;
-        self.end_agent_step(&run, &then);
-        match then {
+        let transition = self.run_tool_calls(&mut run).await;
+        self.end_agent_step(&run, &transition);
+        match transition {
             AgentTransition::Continue => self.run_steps(run).await,
-            then
-            @ (AgentTransition::AwaitInput | AgentTransition::AwaitApproval | AgentTransition::Leave(_) | AgentTransition::Fail(_)) => {
-                self.close_agent(run, then)
-            }
+            transition @ (AgentTransition::AwaitInput
+            | AgentTransition::AwaitApproval
+            | AgentTransition::Leave(_)
+            | AgentTransition::Fail(_)) => self.close_agent(run, transition),
         }
     }
 
@@ -218,14 +218,14 @@ impl<'c> Turn<'c> {
     }
 
     /// Ends the turn of an agent, or leaves its node.
-    fn close_agent(&mut self, mut run: AgentRun<'c>, step: AgentTransition) -> Transition {
-        let is_escalated = matches!(step, AgentTransition::AwaitInput) && self.escalates(&run);
+    fn close_agent(&mut self, mut run: AgentRun<'c>, transition: AgentTransition) -> Transition {
+        let is_escalated = matches!(transition, AgentTransition::AwaitInput) && self.check_escalation(&run);
         if is_escalated {
             self.begin_agent_step(&run, None);
             self.close_explanation(|| "a guardrail hands the conversation over to a person".to_owned());
         }
-        let step = if is_escalated { AgentTransition::Leave("handoff") } else { step };
-        let port = match step {
+        let transition = if is_escalated { AgentTransition::Leave("handoff") } else { transition };
+        let port = match transition {
             AgentTransition::Continue | AgentTransition::AwaitInput | AgentTransition::AwaitApproval => {
                 self.prune_memory(&mut run);
                 self.store_memory(&run);
@@ -245,8 +245,8 @@ impl<'c> Turn<'c> {
         }
         // Within a workflow, the node that runs an AI agent has these ports.
         let is_exit = run.policy.is_some() && self.is_nested && port != Ok("done");
-        let transition = port.map_or_else(Transition::Fail, |port| Transition::Port(port.to_owned()));
-        if is_exit { leave_nested_agent(transition) } else { transition }
+        let node_transition = port.map_or_else(Transition::Fail, |port| Transition::Port(port.to_owned()));
+        if is_exit { leave_nested_agent(node_transition) } else { node_transition }
     }
 
     /// Redacts the memory and trims it to its limits.
@@ -257,9 +257,9 @@ impl<'c> Turn<'c> {
     }
 
     fn store_memory(&mut self, run: &AgentRun<'c>) {
-        let older = agent_memory_variable_of(&run.node.id);
-        if older != run.variable {
-            self.state.vars.shift_remove(&older);
+        let older_variable = agent_memory_variable_of(&run.node.id);
+        if older_variable != run.variable {
+            self.state.vars.shift_remove(&older_variable);
         }
         self.state.vars.insert(run.variable.clone(), run.memory.to_stored());
     }
@@ -275,7 +275,7 @@ impl<'c> Turn<'c> {
 
 /// Ends an AI agent within a workflow; `transition` is that of the node that runs it.
 fn leave_nested_agent(transition: Transition) -> Transition {
-    Transition::Return(GraphReturn { exit: "handoff".to_owned(), of_caller: Some(Box::new(transition)), ..GraphReturn::default() })
+    Transition::Return(GraphReturn { exit: "handoff".to_owned(), caller_transition: Some(Box::new(transition)), ..GraphReturn::default() })
 }
 
 /// Converts the error of a model call to a failure.

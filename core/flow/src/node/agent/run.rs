@@ -24,7 +24,7 @@ pub(super) struct AgentRun<'c> {
     /// Whether an invalid output has already been rejected once.
     pub is_output_rejected: bool,
     /// The message and the replies of this turn, of an AI agent.
-    pub said: Vec<String>,
+    pub texts: Vec<String>,
     /// What guardrails have refused in this turn.
     pub refusals: Vec<Refusal>,
 }
@@ -60,7 +60,7 @@ impl<'c> AgentRun<'c> {
             variable,
             has_sent_text: false,
             is_output_rejected: false,
-            said: Vec::new(),
+            texts: Vec::new(),
             refusals: Vec::new(),
         }
     }

@@ -24,7 +24,7 @@ impl<'c> Turn<'c> {
     /// Notes a call with its result.
     pub(super) fn note_call(&mut self, call: &LlmToolCall, result: &Value) {
         self.note(|| {
-            let error = |member: &str| result.pointer("/error").and_then(|it| it.get(member)?.as_str());
+            let error = |member: &str| result.pointer("/error").and_then(|members| members.get(member)?.as_str());
             let (verdict, reason) = match (error("code"), error("message")) {
                 (None, _) => (Verdict::Matched, "called".to_owned()),
                 (Some(code), Some(message)) if EXPLAINED_CODES.contains(&code) => (Verdict::Failed, format!("{code}: {message}")),
@@ -42,8 +42,8 @@ impl<'c> Turn<'c> {
     }
 
     /// Records the explanation of a step.
-    pub(super) fn end_agent_step(&mut self, run: &AgentRun<'c>, then: &AgentTransition) {
-        self.close_explanation(|| match then {
+    pub(super) fn end_agent_step(&mut self, run: &AgentRun<'c>, transition: &AgentTransition) {
+        self.close_explanation(|| match transition {
             AgentTransition::Continue => "the results of the calls go back to the model".to_owned(),
             AgentTransition::AwaitInput => "the model has called nothing: the agent waits for the user".to_owned(),
             AgentTransition::AwaitApproval => "a call waits for the approval of a person".to_owned(),

@@ -15,7 +15,7 @@ impl<'c> Turn<'c> {
     /// Begins a turn of an AI agent: finds the task of the message, and counts calls anew.
     pub(super) fn begin_agent_turn(&mut self, run: &mut AgentRun<'c>, text: &str) {
         let Some(policy) = run.policy else { return };
-        run.said.push(text.to_owned());
+        run.texts.push(text.to_owned());
         run.memory.progress.turn_calls.clear();
         run.memory.progress.task = find_task(policy, text).map(|it| it.id.clone());
         self.trace("user", json!({"node": run.node.id, "text": text, "task": run.memory.progress.task}));
@@ -37,8 +37,13 @@ impl<'c> AgentRun<'c> {
 
     /// The tool that a call names, if the model may call it now.
     pub(super) fn find_offered(&self, flow: &'c Flow, name: &str) -> Option<(&'c AgentTool, &'c FlowTool)> {
-        let mut tools = self.data.tools.iter().filter_map(|it| Some((it, flow.tool(&it.tool)?))).filter(|it| self.is_offered(it.1));
-        tools.find(|it| it.1.name_for_models() == name || it.1.id == name)
+        let mut tools = self
+            .data
+            .tools
+            .iter()
+            .filter_map(|agent_tool| Some((agent_tool, flow.tool(&agent_tool.tool)?)))
+            .filter(|it| self.is_offered(it.1));
+        tools.find(|(_, tool)| tool.name_for_models() == name || tool.id == name)
     }
 }
 

@@ -125,12 +125,13 @@ impl<'c> Turn<'c> {
             });
         }
         let (effects, location, left) = (self.effects.clone(), self.trace_location(), self.record.effects_left());
-        let http_calls: Vec<_> = prepared.iter().filter_map(|it| if let ReadyCall::Http(call) = it { Some(call) } else { None }).collect();
+        let http_calls: Vec<_> =
+            prepared.iter().filter_map(|ready| if let ReadyCall::Http(call) = ready { Some(call) } else { None }).collect();
         // The remaining effects are divided among the calls; the first calls get the remainder.
-        let (share, over) = (left / http_calls.len().max(1), left % http_calls.len().max(1));
+        let (share, remainder) = (left / http_calls.len().max(1), left % http_calls.len().max(1));
         let mut attempts: Vec<BoxFuture<'_, CallAttempts>> = Vec::new();
         for (at, call) in http_calls.into_iter().enumerate() {
-            attempts.push(Box::pin(call_with_retry(&effects, call, &location, share + usize::from(at < over))));
+            attempts.push(Box::pin(call_with_retry(&effects, call, &location, share + usize::from(at < remainder))));
         }
         let mut results = join(attempts).await.into_iter();
         for (call, ready) in calls.iter().zip(&prepared) {
@@ -214,7 +215,8 @@ impl<'c> Turn<'c> {
 
     /// The id of the called tool, or the name in the call when it is unknown.
     pub(super) fn called_tool_id(&self, run: &AgentRun<'c>, call: &LlmToolCall) -> String {
-        let named = |it: CheckedCall<'c>| if let CheckedCall::Tool(FlowTool { id, .. }, _) = it { Some(id.clone()) } else { None };
-        named(self.check_call(run, call)).unwrap_or_else(|| call.name.clone())
+        let tool_id =
+            |checked: CheckedCall<'c>| if let CheckedCall::Tool(FlowTool { id, .. }, _) = checked { Some(id.clone()) } else { None };
+        tool_id(self.check_call(run, call)).unwrap_or_else(|| call.name.clone())
     }
 }

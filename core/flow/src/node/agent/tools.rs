@@ -18,19 +18,19 @@ impl<'c> Turn<'c> {
     /// The tools offered to the model. They depend only on the document, and on the task of an AI agent.
     pub(super) fn offered_tools(&self, run: &AgentRun<'c>) -> Vec<LlmTool> {
         let data = run.data;
-        let of_agent = run.policy.map(agent_tools).unwrap_or_default();
+        let policy_tools = run.policy.map(agent_tools).unwrap_or_default();
         let mut tools: Vec<LlmTool> = Vec::new();
         for tool in data.tools.iter().filter_map(|it| self.flow.tool(&it.tool)).filter(|it| run.is_offered(it)) {
             let name = tool.name_for_models();
             // Names must be unique; the first tool wins.
-            let is_built_in = |name: &str| is_built_in(name) || of_agent.iter().any(|it| it.name == name);
+            let is_built_in = |name: &str| is_built_in(name) || policy_tools.iter().any(|it| it.name == name);
             if tools.iter().all(|it| it.name != name) && !is_built_in(&name) {
                 let description = if tool.description.is_empty() { &tool.name } else { &tool.description }.clone();
                 let parameters = tool.input_schema.as_ref().map_or_else(|| json!({"type": "object"}), |it| it.source.clone());
                 tools.push(LlmTool { name, description, parameters });
             }
         }
-        tools.extend(of_agent);
+        tools.extend(policy_tools);
         let output = data.output.as_ref().and_then(|it| it.schema.clone()).unwrap_or_else(|| json!({}));
         let built_in = |name: &str, description: &str, parameters: Value| LlmTool {
             name: name.to_owned(),
@@ -64,12 +64,12 @@ impl<'c> Turn<'c> {
         if let Some(checked) = run.policy.and_then(|it| check_agent_call(it, &call.name, members)) {
             return checked;
         }
-        let Some((listed, tool)) = run.find_offered(self.flow, &call.name) else {
+        let Some((agent_tool, tool)) = run.find_offered(self.flow, &call.name) else {
             return CheckedCall::Invalid(error_result("unknown_tool", "there is no tool of this name"));
         };
         match args_violation(tool, &call.arguments).or_else(|| self.find_contradiction(tool, members)) {
             Some(reason) => CheckedCall::Invalid(error_result("invalid_args", &reason)),
-            None => CheckedCall::Tool(tool, tool.needs_approval(listed.approval, changes_something(tool))),
+            None => CheckedCall::Tool(tool, tool.needs_approval(agent_tool.approval, changes_something(tool))),
         }
     }
 
