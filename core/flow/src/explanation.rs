@@ -229,10 +229,10 @@ impl<'c> Turn<'c> {
                 *text = redacted;
             }
         };
-        if let Some(hidden) = hidden {
-            if let Some(text) = explanation.about.get_mut("text") {
-                *text = json!(hidden);
-            }
+        if let Some(hidden) = hidden
+            && let Some(text) = explanation.about.get_mut("text")
+        {
+            *text = json!(hidden);
         }
         redact_map(&mut explanation.about);
         redact_text(&mut explanation.verdict);
