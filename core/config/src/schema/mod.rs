@@ -125,7 +125,7 @@ pub struct Schemas {
 impl Schemas {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Schemas {
         let mut schemas = Schemas::default();
-        let rows = by_priority(scopes.rows(tables, "ce_output_schema", issues));
+        let rows = by_priority(scopes.rows(tables, &OUTPUT_SCHEMA, issues));
         for row in rows {
             match compile(&row, issues) {
                 Ok(schema) => schemas.add(schema, &row, issues),
