@@ -24,6 +24,10 @@
 //!
 //! A document, in place of tables, is in [`flow`]; [`Config::from_flow`] compiles it. What a configuration says is checked further by lint,
 //! in `convengine-lint`.
+//!
+//! No modules use one another in a circle. From the bottom: codes and other plain values; [`flow`] with the documents; `column`, `row` and
+//! `tables`, which hold rows as stored; [`settings`]; a module for each table, which declares its columns and compiles its rows;
+//! `catalog` and `canonical`, which know all tables; [`Config`].
 
 mod args_template;
 mod binding;
