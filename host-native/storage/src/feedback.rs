@@ -3,7 +3,8 @@
 use convengine_core::turn::ConversationRow;
 use serde_json::Value;
 
-use super::database::{Pool, SqlValue, Statement};
+use super::database::Pool;
+use super::statement::{SqlValue, Statement};
 
 /// A row of `ce_mcp_user_feedback`.
 #[derive(Debug, PartialEq)]

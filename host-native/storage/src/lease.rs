@@ -5,7 +5,8 @@
 
 use serde_json::json;
 
-use super::database::{Connection, Pool, SqlValue, Statement};
+use super::database::{Connection, Pool};
+use super::statement::{SqlValue, Statement};
 use super::turn::{StoredTurn, select_turns, turn_from_row};
 
 /// A claimed open turn.

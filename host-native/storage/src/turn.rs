@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use super::database::{Connection, Pool};
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue, Statement};
 
 /// A stored turn.
 #[derive(Debug, Clone)]

@@ -2,7 +2,8 @@
 
 use convengine_core::turn::Millis;
 
-use crate::database::{Pool, SqlValue, Statement};
+use crate::database::Pool;
+use crate::statement::{SqlValue, Statement};
 
 /// The wait that a token is for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{AT, CONVERSATION, FIRST, SECOND, THIRD, conversation, store_rows, turn_row};
 use crate::audit::{self, AuditRow};
-use crate::database::{SqlValue as Sql, Statement};
 use crate::rows::Rows;
+use crate::statement::{SqlValue as Sql, Statement};
 use crate::testing::each_database;
 use crate::turn;
 use crate::turn_rows::{TurnRow, TurnRows};
