@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reply, Request};
-use crate::{EffectClass, Map, Operation};
+use super::{EffectClass, Operation, Reply, Request};
+use crate::Map;
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 10_000;

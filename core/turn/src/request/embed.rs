@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, Request, Usage};
-use crate::{EffectClass, Operation};
+use super::{EffectClass, Operation, Reply, Request, Usage};
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 10_000;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reply, Request};
-use crate::{EffectClass, Map, Operation};
+use super::{EffectClass, Operation, Reply, Request};
+use crate::Map;
 
 /// A query that the host validates, renders again and runs in a read-only transaction.
 ///

@@ -4,8 +4,9 @@ use convengine_text::json::decode_both;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::{Reply, Request};
-use crate::{EffectClass, Map, Operation, Payload};
+use super::{EffectClass, Operation, Reply, Request};
+use crate::Map;
+use crate::outcome::Payload;
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 30_000;
