@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Map;
 use super::cancel::CancelReason;
 use super::error::{EffectError, EffectErrorKind};
-use super::fault::Fault;
+use super::fault::{Fault, FaultReport};
 use super::notice::{AuditPayload, Notice, NoticeBody};
 use super::rows::Write;
 
