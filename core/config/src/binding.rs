@@ -12,6 +12,7 @@ use super::row::TableRow;
 use super::script::Script;
 use super::settings::HttpPolicy;
 use super::tables::Tables;
+use super::task::TASK;
 
 /// The executor of a task.
 #[derive(Debug, Clone)]
@@ -31,7 +32,7 @@ pub struct Bindings(BTreeMap<String, Binding>);
 impl Bindings {
     pub(super) fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Bindings {
         let mut bindings = Bindings::default();
-        for row in tables.enabled_rows("ce_task") {
+        for row in tables.enabled_rows_of(&TASK) {
             let (Some(task), Some(text)) = (row.code("task"), row.code("binding")) else { continue };
             match compile(&text, defaults) {
                 Ok(binding) => bindings.add(&row, task, binding, issues),

@@ -7,12 +7,13 @@ use convengine_understanding::lexical::{Label, LazyClassifier, LexicalClassifier
 
 use super::code::{UNKNOWN, is_same_code, to_upper_code};
 use super::column::{DESCRIPTION, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, pattern, word};
+use super::intent_resolver::enabled_intents;
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
 use super::parts::Patterns;
 use super::row::{TableRow, by_priority};
-use super::scope::{Scopes, enabled_intents};
+use super::scope::Scopes;
 use super::tables::Tables;
 
 pub(crate) static CLASSIFIER: TableShape = TableShape {
@@ -117,7 +118,7 @@ impl Classifiers {
         issues: &mut Vec<Issue>,
     ) -> Classifiers {
         let enabled = enabled_intents(tables);
-        let rows = by_priority(scopes.rows(tables, "ce_intent_classifier", issues));
+        let rows = by_priority(scopes.rows(tables, &CLASSIFIER, issues));
         let mut classifiers = Classifiers::default();
         locale.clone_into(&mut classifiers.learned.locale);
         for row in rows {

@@ -44,7 +44,7 @@ pub struct Containers(ScopeIndex<Container>);
 
 impl Containers {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Containers {
-        let rows = by_priority(scopes.rows(tables, "ce_container_config", issues));
+        let rows = by_priority(scopes.rows(tables, &CONTAINER, issues));
         Containers(ScopeIndex::compile(&rows, issues, |row, _| compile(row)))
     }
 

@@ -64,7 +64,7 @@ pub struct Extensions(BTreeMap<String, Extension>);
 impl Extensions {
     pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Extensions {
         let mut found = Extensions::default();
-        for row in tables.enabled_rows("cv_extension") {
+        for row in tables.enabled_rows_of(&EXTENSION) {
             match compile(&row) {
                 Ok(extension) => drop(found.0.insert(extension.name.clone(), extension)),
                 Err(issue) => issues.push(issue),

@@ -5,9 +5,9 @@ use convengine_text::template::Template;
 use convengine_turn::{STUB_ADDRESS, SecretHeader};
 use serde_json::Value;
 
+use super::args_template::ArgsTemplate;
 use super::column::list_words;
 use super::settings::HttpPolicy;
-use super::tool_request::ArgsTemplate;
 
 /// The methods of calls.
 pub const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];

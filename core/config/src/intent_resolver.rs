@@ -10,6 +10,7 @@ use super::built_in::{ComponentConfig, PromptPair};
 use super::code::{UNKNOWN, is_same_code, to_upper_code};
 use super::column::{CREATED_AT, ENABLED, PRIORITY, TableShape, text};
 use super::issue::Issue;
+use super::row::TableRow;
 use super::tables::{ConfigRows, Tables};
 
 pub(crate) static INTENT: TableShape = TableShape {
@@ -107,10 +108,15 @@ impl IntentResolverConfig {
     }
 }
 
+/// The codes of enabled intents, in upper case.
+pub(super) fn enabled_intents(tables: &Tables) -> BTreeSet<String> {
+    tables.enabled_rows_of(&INTENT).into_iter().filter_map(|it| it.code("intent_code")).map(|it| to_upper_code(&it)).collect()
+}
+
 fn allowed_intents(tables: &Tables) -> Vec<AllowedIntent> {
-    let mut rows = tables.enabled_rows("ce_intent");
+    let mut rows = tables.enabled_rows_of(&INTENT);
     rows.sort_by_key(|row| row.integer("priority").unwrap_or(i64::MAX));
-    let intent = |row: super::row::TableRow<'_>| {
+    let intent = |row: TableRow<'_>| {
         let code = row.code("intent_code").filter(|code| !is_same_code(code, UNKNOWN))?;
         let (description, llm_hint) = (row.text("description"), row.text("llm_hint"));
         Some(AllowedIntent { code, description, llm_hint, priority: row.integer("priority") })

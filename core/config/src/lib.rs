@@ -24,14 +24,22 @@
 //!
 //! A document, in place of tables, is in [`flow`]; [`Config::from_flow`] compiles it. What a configuration says is checked further by lint,
 //! in `convengine-lint`.
+//!
+//! No modules use one another in a circle. From the bottom: codes and other plain values; [`flow`] with the documents; `column`, `row` and
+//! `tables`, which hold rows as stored; [`settings`]; a module for each table, which declares its columns and compiles its rows;
+//! `catalog` and `canonical`, which know all tables; [`Config`].
 
+mod args_template;
 mod binding;
 mod built_in;
+mod canonical;
+mod catalog;
 mod classifier;
 mod code;
 mod column;
 mod container;
 mod dialogue_act;
+mod dialogue_acts;
 mod disambiguation;
 mod extension;
 pub mod flow;
@@ -41,9 +49,11 @@ mod intent_resolver;
 mod issue;
 mod matcher;
 mod matcher_set;
+mod mcp_code;
 mod memory;
 mod parts;
 mod pending_action;
+mod phase;
 mod planner;
 mod policy;
 mod profile;
@@ -68,14 +78,17 @@ mod tool_request;
 mod trainable;
 mod verbose;
 
+pub use args_template::ArgsTemplate;
 pub use binding::{Binding, Bindings};
 pub use built_in::PromptPair;
+pub use catalog::{OTHER_TABLES, TABLES, table_shape};
 pub use classifier::{Classifier, Classifiers, Example};
 pub use code::{ANY, UNKNOWN, is_same_code};
 pub use code::{enclosing_scopes, to_upper_code};
 pub use column::TableShape;
 pub use container::{Container, Containers};
-pub use dialogue_act::{DialogueAct, DialogueActPrompts, DialogueActs};
+pub use dialogue_act::DialogueAct;
+pub use dialogue_acts::{DialogueActPrompts, DialogueActs};
 pub use disambiguation::DisambiguationQuestion;
 pub use extension::{Extension, Extensions};
 pub use guardrail::{Indeterminate, SensitivePatterns};
@@ -83,16 +96,18 @@ pub use http_call::{HttpCall, ResponseMapping, ValueSource};
 pub use intent_resolver::{AllowedIntent, IntentResolverConfig};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
+pub use mcp_code::{join_mcp_code, split_mcp_code};
+use parts::{EarlierConfig, PartCache, Parts};
 pub use parts::{Part, Reuse};
-use parts::{PartCache, Parts};
 pub use pending_action::{PendingAction, PendingActions};
+pub use phase::Phase;
 pub use planner::{Planner, Planners};
 pub use policy::{Policies, Policy};
 pub use profile::{Arbitration, Profile, V1, V2};
 pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates, SCHEMA_JSON};
 pub use response::{OutputFormat, Response, ResponseSource, Responses};
 pub use row::{TableRow, by_priority};
-pub use rule::{Phase, Rule, RuleAction, RuleCondition, Rules, SetDialogueAct};
+pub use rule::{Rule, RuleAction, RuleCondition, Rules, SetDialogueAct};
 pub use schema::{OutputSchema, SchemaField, Schemas, ValueKind, ValueSchema};
 use scope::Scopes;
 pub use script::{MEMBERS as TASK_MEMBERS, Script};
@@ -100,13 +115,12 @@ pub use settings::{DialogueActMode, InteractionDecision, Settings};
 use source::ConfigSource;
 pub use state_graph::StateEdges;
 pub use step::{PUBLISHERS, Step};
-pub use tables::{OTHER_TABLES, TABLES, Tables, table_shape};
+pub use tables::Tables;
 pub use task::{HookPoint, HookStage, HookTask, HookTasks};
 pub use tool::{
-    ArgumentsSchema, Executor, McpTool, SqlTemplate, Tool, Tools, canonical_tool_group, classify_mcp_tool, join_mcp_code, mcp_spec,
-    read_tools, split_mcp_code,
+    ArgumentsSchema, Executor, McpTool, SqlTemplate, Tool, Tools, canonical_tool_group, classify_mcp_tool, mcp_spec, read_tools,
 };
-pub use tool_request::{ArgsTemplate, ToolRequestRow, ToolRequestRows};
+pub use tool_request::{ToolRequestRow, ToolRequestRows};
 pub use trainable::TrainableClassifier;
 pub use verbose::{StepMatcher, VerboseEvent, VerboseRow, VerboseRows};
 
@@ -226,93 +240,76 @@ impl Config {
         let rows = tables.config_rows();
         let settings = Settings::read(&tree, &rows, &mut issues);
         let profile = settings.profile;
-        profile.remove_unread_tables(&mut tables, &mut issues);
+        tables.remove_unread(profile, &mut issues);
         let source = ConfigSource::new(&tables, settings::core_settings(&tree));
-        let scopes = Scopes::from_tables(&tables);
+        let scopes = Scopes::new(intent_resolver::enabled_intents(&tables), rule::state_codes(&tables));
         let scopes = &scopes;
         let sensitive_patterns = SensitivePatterns::compile(&settings.guardrail, &mut issues);
         // Issues are listed in the order in which the parts are compiled.
-        let mut parts = Parts::new(tables, &source, &tree, scopes, earlier, issues);
+        let compiled = earlier.map(|it| EarlierConfig { source: &it.source, cache: &it.part_cache });
+        let mut parts = Parts::new(tables, &source, &tree, scopes, compiled, issues);
         let transitions = &settings.state_graph.allowed_transitions;
-        let state_edges = parts.compile(
-            &["ce_state_graph", "ce_intent", "ce_config"],
-            |it| &it.state_edges,
-            |tables, _, issues| StateEdges::compile(tables, transitions, issues),
-        );
+        let state_edges =
+            parts.compile(&["ce_state_graph", "ce_intent", "ce_config"], earlier.map(|it| &it.state_edges), |tables, _, issues| {
+                StateEdges::compile(tables, transitions, issues)
+            });
         let dialogue_acts = DialogueActs::compile(&rows, &mut parts.issues);
-        let intent_resolver = parts.compile(
-            &["ce_intent", "ce_config"],
-            |it| &it.intent_resolver,
-            |tables, _, issues| IntentResolverConfig::compile(tables, &rows, issues),
-        );
+        let intent_resolver = parts.compile(&["ce_intent", "ce_config"], earlier.map(|it| &it.intent_resolver), |tables, _, issues| {
+            IntentResolverConfig::compile(tables, &rows, issues)
+        });
         let locale = &intent_resolver.example_locale;
         let http = &settings.tools.http;
         let config = Config {
             sensitive_patterns,
             state_edges,
             dialogue_acts,
-            policies: parts.compile(&["ce_policy"], |it| &it.policies, Policies::compile),
+            policies: parts.compile(&["ce_policy"], earlier.map(|it| &it.policies), Policies::compile),
             classifiers: parts.compile(
                 &["ce_intent_classifier", "ce_intent", "ce_config"],
-                |it| &it.classifiers,
+                earlier.map(|it| &it.classifiers),
                 |tables, patterns, issues| Classifiers::compile(tables, scopes, locale, patterns, issues),
             ),
-            pending_actions: parts.compile(
-                &["ce_pending_action"],
-                |it| &it.pending_actions,
-                |tables, _, issues| PendingActions::compile(tables, scopes, issues),
-            ),
+            pending_actions: parts.compile(&["ce_pending_action"], earlier.map(|it| &it.pending_actions), |tables, _, issues| {
+                PendingActions::compile(tables, scopes, issues)
+            }),
             disambiguation: DisambiguationQuestion::compile(&rows, &mut parts.issues),
-            containers: parts.compile(
-                &["ce_container_config"],
-                |it| &it.containers,
-                |tables, _, issues| Containers::compile(tables, scopes, issues),
-            ),
+            containers: parts.compile(&["ce_container_config"], earlier.map(|it| &it.containers), |tables, _, issues| {
+                Containers::compile(tables, scopes, issues)
+            }),
             memory: memory::compile_prompts(&rows, &mut parts.issues),
-            rules: parts.compile(
-                &["ce_rule", "ce_config"],
-                |it| &it.rules,
-                |tables, patterns, issues| Rules::compile(tables, scopes, profile, patterns, issues),
-            ),
-            schemas: parts.compile(&["ce_output_schema"], |it| &it.schemas, |tables, _, issues| Schemas::compile(tables, scopes, issues)),
-            prompts: parts.compile(
-                &["ce_prompt_template"],
-                |it| &it.prompts,
-                |tables, _, issues| PromptTemplates::compile(tables, scopes, issues),
-            ),
-            hooks: parts.compile(&["ce_task"], |it| &it.hooks, |tables, _, issues| HookTasks::compile(tables, scopes, issues)),
-            bindings: parts.compile(
-                &["ce_task", "ce_config"],
-                |it| &it.bindings,
-                |tables, _, issues| Bindings::compile(tables, http, issues),
-            ),
-            extensions: parts.compile(&["cv_extension"], |it| &it.extensions, |tables, _, issues| Extensions::compile(tables, issues)),
+            rules: parts.compile(&["ce_rule", "ce_config"], earlier.map(|it| &it.rules), |tables, patterns, issues| {
+                Rules::compile(tables, scopes, profile, patterns, issues)
+            }),
+            schemas: parts.compile(&["ce_output_schema"], earlier.map(|it| &it.schemas), |tables, _, issues| {
+                Schemas::compile(tables, scopes, issues)
+            }),
+            prompts: parts.compile(&["ce_prompt_template"], earlier.map(|it| &it.prompts), |tables, _, issues| {
+                PromptTemplates::compile(tables, scopes, issues)
+            }),
+            hooks: parts.compile(&["ce_task"], earlier.map(|it| &it.hooks), |tables, _, issues| HookTasks::compile(tables, scopes, issues)),
+            bindings: parts.compile(&["ce_task", "ce_config"], earlier.map(|it| &it.bindings), |tables, _, issues| {
+                Bindings::compile(tables, http, issues)
+            }),
+            extensions: parts
+                .compile(&["cv_extension"], earlier.map(|it| &it.extensions), |tables, _, issues| Extensions::compile(tables, issues)),
             tools: parts.compile(
                 &["ce_mcp_tool", "ce_mcp_db_tool", "ce_http_tool", "cv_tool_spec", "cv_mcp_tool", "ce_config"],
-                |it| &it.tools,
+                earlier.map(|it| &it.tools),
                 |tables, _, issues| Tools::compile(tables, scopes, http, issues),
             ),
-            tool_requests: parts.compile(
-                &["ce_tool"],
-                |it| &it.tool_requests,
-                |tables, _, issues| ToolRequestRows::compile(tables, scopes, issues),
-            ),
+            tool_requests: parts.compile(&["ce_tool"], earlier.map(|it| &it.tool_requests), |tables, _, issues| {
+                ToolRequestRows::compile(tables, scopes, issues)
+            }),
             sql_repair: sql_repair::compile_prompts(&rows, &mut parts.issues),
-            planners: parts.compile(
-                &["ce_mcp_planner", "ce_config"],
-                |it| &it.planners,
-                |tables, _, issues| Planners::compile(tables, scopes, &rows, issues),
-            ),
-            responses: parts.compile(
-                &["ce_response", "ce_config"],
-                |it| &it.responses,
-                |tables, _, issues| Responses::compile(tables, scopes, profile, issues),
-            ),
-            verbose: parts.compile(
-                &["ce_verbose"],
-                |it| &it.verbose,
-                |tables, patterns, issues| VerboseRows::compile(tables, scopes, patterns, issues),
-            ),
+            planners: parts.compile(&["ce_mcp_planner", "ce_config"], earlier.map(|it| &it.planners), |tables, _, issues| {
+                Planners::compile(tables, scopes, &rows, issues)
+            }),
+            responses: parts.compile(&["ce_response", "ce_config"], earlier.map(|it| &it.responses), |tables, _, issues| {
+                Responses::compile(tables, scopes, profile, issues)
+            }),
+            verbose: parts.compile(&["ce_verbose"], earlier.map(|it| &it.verbose), |tables, patterns, issues| {
+                VerboseRows::compile(tables, scopes, patterns, issues)
+            }),
             intent_resolver,
             settings,
             document: None,

@@ -50,7 +50,7 @@ pub struct PendingActions(ScopeIndex<PendingAction>);
 
 impl PendingActions {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PendingActions {
-        let rows = scopes.rows(tables, "ce_pending_action", issues);
+        let rows = scopes.rows(tables, &PENDING_ACTION, issues);
         PendingActions(ScopeIndex::compile(&rows, issues, |row, _| compile(row)))
     }
 

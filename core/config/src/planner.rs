@@ -45,7 +45,7 @@ pub struct Planners {
 
 impl Planners {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, config: &ConfigRows, issues: &mut Vec<Issue>) -> Planners {
-        let mut rows = scopes.rows(tables, "ce_mcp_planner", issues);
+        let mut rows = scopes.rows(tables, &PLANNER, issues);
         rows.sort_by_key(TableRow::id);
         let planners = ScopeIndex::compile(&rows, issues, |row, _| compile(row));
         let prompts = ComponentConfig { rows: config, name: "McpPlanner", issues }.prompt_pair("", SYSTEM, USER);

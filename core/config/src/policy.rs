@@ -55,7 +55,7 @@ pub struct Policies {
 impl Policies {
     pub(super) fn compile(tables: &Tables, regexes: &mut Patterns<'_>, issues: &mut Vec<Issue>) -> Policies {
         let mut policies = Policies::default();
-        let rows = by_priority(tables.enabled_rows("ce_policy"));
+        let rows = by_priority(tables.enabled_rows_of(&POLICY));
         for row in rows {
             match compile(&row, regexes) {
                 Ok((Some(matcher), policy)) => policies.patterns.push((matcher, policy)),

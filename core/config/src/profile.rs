@@ -5,10 +5,8 @@
 
 use convengine_turn::ProgramRef;
 
-use super::issue::Issue;
-use super::rule::Phase;
+use super::phase::Phase;
 use super::step::Step;
-use super::tables::Tables;
 
 /// The order in which classifiers and the model choose the intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,18 +183,6 @@ impl Profile {
     pub(super) fn hint(&self, remove: &str) -> String {
         format!("{remove}, or choose a convengine.pipeline.profile other than '{}'", self.name)
     }
-
-    /// Removes the tables that it does not read, with a warning for those that have enabled rows.
-    pub(super) fn remove_unread_tables(&self, tables: &mut Tables, issues: &mut Vec<Issue>) {
-        for table in self.unread_tables() {
-            let rows = tables.enabled_rows(table).len();
-            tables.0.remove(table);
-            if rows > 0 {
-                let reason = format!("the profile '{}' does not read this table (enabled rows: {rows})", self.name);
-                issues.push(Issue::warning(table, reason, self.hint("disable its rows")));
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -204,7 +190,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::Config;
+    use crate::{Config, Tables};
 
     /// Each step comes after all of its prerequisites, and no step occurs twice.
     #[test]

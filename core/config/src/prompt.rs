@@ -105,7 +105,7 @@ pub struct PromptTemplates(ScopeIndex<PromptTemplate>);
 
 impl PromptTemplates {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PromptTemplates {
-        let rows = scopes.rows(tables, "ce_prompt_template", issues);
+        let rows = scopes.rows(tables, &PROMPT_TEMPLATE, issues);
         PromptTemplates(ScopeIndex::compile(&rows, issues, |row, _| compile(row)))
     }
 

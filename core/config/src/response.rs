@@ -103,7 +103,7 @@ pub struct Responses(ScopeIndex<Response>);
 
 impl Responses {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, profile: &Profile, issues: &mut Vec<Issue>) -> Responses {
-        let rows = scopes.rows(tables, "ce_response", issues);
+        let rows = scopes.rows(tables, &RESPONSE, issues);
         Responses(ScopeIndex::compile(&rows, issues, |row, issues| compile(row, profile, issues)))
     }
 

@@ -2,15 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::code::{ANY, UNKNOWN, is_same_code, to_upper_code};
+use super::code::{ANY, UNKNOWN, to_upper_code};
+use super::column::TableShape;
 use super::issue::{Issue, Severity};
 use super::row::TableRow;
 use super::tables::Tables;
-
-/// The codes of enabled intents, in upper case.
-pub(super) fn enabled_intents(tables: &Tables) -> BTreeSet<String> {
-    tables.enabled_rows("ce_intent").into_iter().filter_map(|it| it.code("intent_code")).map(|it| to_upper_code(&it)).collect()
-}
 
 /// The intents and states that rows may name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,11 +16,12 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
-    /// Collects the enabled intents and the states of rules.
-    pub fn from_tables(tables: &Tables) -> Scopes {
-        let mut intents = enabled_intents(tables);
-        intents.extend([ANY.to_owned(), UNKNOWN.to_owned()]);
-        Scopes { intents, states: state_codes(tables) }
+    /// Takes the enabled intents and the states of rules; `ANY` and `UNKNOWN` are valid besides.
+    pub fn new(mut intents: BTreeSet<String>, mut states: BTreeSet<String>) -> Scopes {
+        for codes in [&mut intents, &mut states] {
+            codes.extend([ANY.to_owned(), UNKNOWN.to_owned()]);
+        }
+        Scopes { intents, states }
     }
 
     /// Whether others contain all of these.
@@ -33,8 +30,8 @@ impl Scopes {
     }
 
     /// Returns the enabled rows of a table with a valid scope; a row of an unknown intent is kept with a warning.
-    pub fn rows<'t>(&self, tables: &'t Tables, table: &str, issues: &mut Vec<Issue>) -> Vec<TableRow<'t>> {
-        let mut rows = tables.enabled_rows(table);
+    pub fn rows<'t>(&self, tables: &'t Tables, table: &'static TableShape, issues: &mut Vec<Issue>) -> Vec<TableRow<'t>> {
+        let mut rows = tables.enabled_rows_of(table);
         rows.retain(|row| {
             let issue = check_row(row, &self.intents, &self.states);
             let keep = issue.as_ref().is_none_or(|issue| issue.severity == Severity::Warning);
@@ -71,12 +68,4 @@ fn check_row(row: &TableRow<'_>, intents: &BTreeSet<String>, states: &BTreeSet<S
         return Some(Issue::error(row.path("state_code"), reason, hint));
     }
     None
-}
-
-fn state_codes(tables: &Tables) -> BTreeSet<String> {
-    let rules = tables.enabled_rows("ce_rule");
-    let scoped = rules.iter().filter_map(|it| it.code("state_code"));
-    let sets = |row: &&TableRow<'_>| row.code("action").is_some_and(|action| is_same_code(&action, "SET_STATE"));
-    let set = rules.iter().filter(sets).filter_map(|rule| rule.code("action_value"));
-    scoped.chain(set).map(|it| to_upper_code(&it)).chain([ANY.to_owned(), UNKNOWN.to_owned()]).collect()
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::{ANY, is_same_code, to_upper_code};
 use super::column::{DESCRIPTION, ENABLED, INTENT_CODE, STATE_CODE, TableShape, integer};
+use super::intent_resolver::enabled_intents;
 use super::issue::Issue;
 use super::row::TableRow;
-use super::scope::enabled_intents;
 use super::tables::Tables;
 
 pub(crate) static STATE_GRAPH: TableShape = TableShape {
@@ -43,7 +43,7 @@ impl StateEdges {
                 .extend(states.iter().map(|it| to_upper_code(it)));
         }
         let intents = enabled_intents(tables);
-        for row in tables.enabled_rows("ce_state_graph") {
+        for row in tables.enabled_rows_of(&STATE_GRAPH) {
             match parse_edge(&row) {
                 Ok((intent, from, to)) => {
                     if !is_same_code(&intent, ANY) && !intents.contains(&intent) {

@@ -102,7 +102,7 @@ pub struct HookTasks {
 
 impl HookTasks {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> HookTasks {
-        let rows = by_priority(scopes.rows(tables, "ce_task", issues));
+        let rows = by_priority(scopes.rows(tables, &TASK, issues));
         let mut placed = HookTasks::default();
         // A row of kind TASK has no hook point: it only sets the binding of the task.
         for row in rows.iter().filter(|row| row.code("kind").is_none_or(|kind| !kind.eq_ignore_ascii_case("TASK"))) {

@@ -101,7 +101,7 @@ struct DeterminantRows {
 impl VerboseRows {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, regexes: &mut Patterns<'_>, issues: &mut Vec<Issue>) -> VerboseRows {
         let mut rows = VerboseRows::default();
-        for row in scopes.rows(tables, "ce_verbose", issues) {
+        for row in scopes.rows(tables, &VERBOSE, issues) {
             match compile(&row, regexes) {
                 Ok(verbose) => rows.0.entry(verbose.determinant.clone()).or_default().add(&row, verbose),
                 Err(issue) => issues.push(issue),

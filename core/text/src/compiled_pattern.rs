@@ -6,9 +6,10 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use fancy_regex::{Assertion, Expr, LookAround};
+use fancy_regex::{Assertion, Expr, LookAround, RegexBuilder};
 
-use super::regex::{StepLimit, build};
+/// Steps that a backtracking pattern may take on one text.
+const STEP_LIMIT: usize = 200_000;
 
 /// The most that a pattern compiled later may weigh: about half of the library's limit of 10 MiB.
 const MAX_WEIGHT: usize = 8_000;
@@ -38,9 +39,9 @@ impl CompiledPattern {
         Ok(CompiledPattern(Arc::new(Pattern { source, compiled: OnceLock::new() })))
     }
 
-    /// Returns the compiled pattern.
-    pub fn get(&self) -> Result<&fancy_regex::Regex, StepLimit> {
-        self.0.compiled.get_or_init(|| build(&self.0.source, true).ok()).as_ref().ok_or(StepLimit)
+    /// Returns the compiled pattern; `None` when the library refuses it.
+    pub fn get(&self) -> Option<&fancy_regex::Regex> {
+        self.0.compiled.get_or_init(|| build(&self.0.source, true).ok()).as_ref()
     }
 
     /// Returns the pattern in the syntax of the library.
@@ -59,6 +60,11 @@ impl fmt::Debug for CompiledPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.source.fmt(f)
     }
+}
+
+/// Compiles a pattern in the syntax of the library.
+pub(super) fn build(pattern: &str, ignores_case: bool) -> fancy_regex::Result<fancy_regex::Regex> {
+    RegexBuilder::new(pattern).case_insensitive(ignores_case).backtrack_limit(STEP_LIMIT).build()
 }
 
 /// Whether compiling a pattern is certain to succeed.
@@ -124,7 +130,7 @@ mod tests {
             let pattern = CompiledPattern::new(source.to_owned()).unwrap();
             let clone = pattern.clone();
             assert!(is_deferred(&pattern), "{source}");
-            assert!(pattern.get().is_ok() && !is_deferred(&clone), "{source}");
+            assert!(pattern.get().is_some() && !is_deferred(&clone), "{source}");
         }
         for source in [r"(?<!not )paid", r"(\w+) \1", "a++b", r"\w{200}", "(?>a)", "x{5,2}"] {
             assert!(!is_deferred(&CompiledPattern::new(source.to_owned()).unwrap()), "{source}");
@@ -182,7 +188,7 @@ mod tests {
             match CompiledPattern::new(source.clone()) {
                 Ok(pattern) if is_deferred(&pattern) => {
                     deferred += 1;
-                    assert!(pattern.get().is_ok(), "{source:?}");
+                    assert!(pattern.get().is_some(), "{source:?}");
                 }
                 Ok(_) => {}
                 Err(_) => refused += 1,
@@ -192,7 +198,7 @@ mod tests {
         // The heaviest that are deferred.
         for class in [r"\w", r"\W", ".", r"\p{Ll}", r"\P{Lu}", r"[^\p{Ll}\d]"] {
             let pattern = CompiledPattern::new(format!("(?:{class}){{19}}")).unwrap();
-            assert!(is_deferred(&pattern) && pattern.get().is_ok(), "{class}");
+            assert!(is_deferred(&pattern) && pattern.get().is_some(), "{class}");
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-pub use super::marked_phrase::without_marks;
 use super::normal_form::{decompose, decompose_character, is_combining_mark};
 
 /// Languages in which an accented letter is a letter of its own; in all other languages accents are removed.

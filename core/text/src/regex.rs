@@ -2,13 +2,10 @@
 //!
 //! The library uses its linear engine where the pattern allows it; only backtracking patterns count steps.
 
-use fancy_regex::{Assertion, Expr, RegexBuilder};
+use fancy_regex::{Assertion, Expr};
 
 use super::collapse_whitespace;
-use super::compiled_pattern::CompiledPattern;
-
-/// Steps that a backtracking pattern may take on one text.
-const STEP_LIMIT: usize = 200_000;
+use super::compiled_pattern::{CompiledPattern, build};
 
 /// A compiled pattern; case-insensitive unless compiled with [`Regex::new_case_sensitive`] or [`Regex::new_linear`].
 ///
@@ -27,11 +24,6 @@ const STEP_LIMIT: usize = 200_000;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Regex(CompiledPattern);
-
-/// Compiles a pattern in the syntax of the library.
-pub(super) fn build(pattern: &str, ignores_case: bool) -> fancy_regex::Result<fancy_regex::Regex> {
-    RegexBuilder::new(pattern).case_insensitive(ignores_case).backtrack_limit(STEP_LIMIT).build()
-}
 
 /// The pattern exceeded its step limit on a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -91,7 +83,7 @@ impl Regex {
     /// # Errors
     /// [`StepLimit`] when the search exceeds the limit.
     pub fn is_match(&self, text: &str) -> Result<bool, StepLimit> {
-        self.0.get()?.is_match(text).map_err(|_| StepLimit)
+        self.0.get().ok_or(StepLimit)?.is_match(text).map_err(|_| StepLimit)
     }
 
     /// Replaces every occurrence of the pattern; returns `None` when there is none.
@@ -101,7 +93,7 @@ impl Regex {
     pub fn replace(&self, text: &str, with: &str) -> Result<Option<String>, StepLimit> {
         let mut replaced = String::new();
         let (mut end, mut is_found) = (0, false);
-        for found in self.0.get()?.find_iter(text) {
+        for found in self.0.get().ok_or(StepLimit)?.find_iter(text) {
             let found = found.map_err(|_| StepLimit)?;
             is_found = true;
             replaced.push_str(text.get(end..found.start()).unwrap_or_default());

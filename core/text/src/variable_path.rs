@@ -142,6 +142,14 @@ impl VariablePath {
     }
 }
 
+impl CharScanner<'_> {
+    /// Consumes a variable path.
+    pub fn take_path(&mut self) -> Result<VariablePath, String> {
+        let start = *self;
+        VariablePath::parse(self.take_path_text()).map_err(|reason| start.error_at(&reason))
+    }
+}
+
 /// Returns the value that the parts lead to, starting at `value`.
 pub fn get_at<'v>(value: &'v Value, parts: &[PathPart]) -> Option<&'v Value> {
     parts.iter().try_fold(value, |node, part| match part {
@@ -289,5 +297,19 @@ mod tests {
             VariablePath::parse(present).unwrap().remove(&mut vars);
         }
         assert_eq!(Value::Object(vars), json!({"a": {"c": {"d": 3}}, "items": [{}]}));
+    }
+
+    #[test]
+    fn paths_end_before_other_text() {
+        for (source, path, rest) in
+            [("a.b[-1].c | x", "a.b[-1].c", " | x"), ("a[0][1])", "a[0][1]", ")"), ("a-b", "a", "-b"), ("a['b]-c'].d|", "a['b]-c'].d", "|")]
+        {
+            let mut scan = CharScanner::new(source);
+            assert_eq!(scan.take_path().unwrap().to_string(), path);
+            assert_eq!(scan.rest, rest);
+        }
+        for source in ["", ".a", "a.", "a[", "a[x]", "é"] {
+            assert!(CharScanner::new(source).take_path().unwrap_err().ends_with("at character 1"), "{source}");
+        }
     }
 }

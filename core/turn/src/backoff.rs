@@ -1,6 +1,7 @@
 //! The waits between the attempts of a call, for tables, flows and chains.
 
-use crate::{EffectContext, SleepRequest};
+use crate::effect_context::EffectContext;
+use crate::request::SleepRequest;
 
 /// The longest wait that a service may ask for, in milliseconds; one that asks for a longer one is not tried again.
 pub const MAX_RETRY_AFTER_MS: u64 = 10_000;

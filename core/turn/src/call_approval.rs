@@ -1,6 +1,6 @@
 //! The approval of a tool call by a person, in tables and in documents. (docs/decisions/0049-approval-of-tool-calls.md)
 
-use super::StateMachine;
+use super::state_machine::StateMachine;
 
 /// The progress of a call that needs approval. It lasts longer than a turn: the question ends one, and the answer begins another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

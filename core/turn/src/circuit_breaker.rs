@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::Millis;
-use super::effect::EffectResult;
 use super::error::{EffectError, EffectErrorKind};
-use super::request::{BreakerPolicy, HttpCaller, HttpRequest, Reply};
+use super::request::{BreakerPolicy, EffectResult, HttpCaller, HttpRequest, Reply};
 use super::state_machine::StateMachine;
 
 /// The state of a circuit breaker.

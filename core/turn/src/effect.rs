@@ -6,37 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Millis;
-use super::error::EffectError;
-use super::request::{Reply, Request};
-
-/// The number of an effect within its turn, counted from 0 in program order. A replay requests the same effects under the same numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct EffectId(pub u32);
-
-/// What repeating an effect does.
-///
-/// A host needs it where it does not know whether an effect has happened, after a crash: what reads is requested again; a write is
-/// completed with [`EffectErrorKind::Interrupted`](crate::EffectErrorKind::Interrupted), unless it is [repeatable](Effect::repeatable).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectClass {
-    /// Depends on its request only.
-    Pure,
-    /// Reads; may be repeated. A model call is a read that costs money.
-    Read,
-    /// Writes; the idempotency key makes a repetition harmless where the other side honours it.
-    Write,
-    /// Writes and cannot be undone; needs an approval.
-    Irreversible,
-}
-
-impl EffectClass {
-    /// What a request of an HTTP method does, which is in capitals: anything but `GET` and `HEAD` counts as a write.
-    pub fn from_method(method: &str) -> EffectClass {
-        if ["GET", "HEAD"].contains(&method) { EffectClass::Read } else { EffectClass::Write }
-    }
-}
+use super::effect_id::EffectId;
+use super::request::{EffectClass, EffectResult, Request};
 
 /// A request to the host.
 ///
@@ -93,70 +64,4 @@ pub struct Completion {
     pub at: Millis,
     /// The reply or the error.
     pub outcome: EffectResult,
-}
-
-/// A reply or an error, as stored in a journal: `{"ok": {"kind": …}}` or `{"error": {"kind": …, "message": …}}`.
-///
-/// A failure is an answer like any other. What it leads to is up to the configuration: another attempt, an error port, a fallback text, or
-/// a failed turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectResult {
-    /// The effect succeeded.
-    Ok(Reply),
-    /// The effect failed.
-    Error(EffectError),
-}
-
-impl From<EffectResult> for Result<Reply, EffectError> {
-    fn from(answer: EffectResult) -> Self {
-        match answer {
-            EffectResult::Ok(reply) => Ok(reply),
-            EffectResult::Error(error) => Err(error),
-        }
-    }
-}
-
-impl From<Result<Reply, EffectError>> for EffectResult {
-    fn from(outcome: Result<Reply, EffectError>) -> Self {
-        match outcome {
-            Ok(reply) => EffectResult::Ok(reply),
-            Err(error) => EffectResult::Error(error),
-        }
-    }
-}
-
-/// Links a request to the type of its reply. Each kind of request implements it; [`EffectContext::perform`](crate::EffectContext::perform)
-/// is its caller.
-///
-/// ```
-/// use convengine_turn::{EffectClass, Operation, Reply, SleepRequest, ToolReply};
-///
-/// let wait = SleepRequest::new(250);
-/// assert_eq!((wait.class(), wait.deadline_ms(), wait.is_streamed()), (EffectClass::Pure, 5_250, false));
-/// assert_eq!(SleepRequest::extract_output(Reply::Slept), Some(()));
-/// assert_eq!(SleepRequest::extract_output(Reply::Tool(ToolReply { text: "late".to_owned() })), None);
-/// ```
-pub trait Operation: Into<Request> {
-    /// The reply as the caller gets it.
-    type Output;
-    /// What repeating it does.
-    fn class(&self) -> EffectClass;
-    /// The idempotency key of the first attempt, if this is a later one.
-    fn key(&self) -> Option<String> {
-        None
-    }
-    /// Milliseconds after which the host times out.
-    fn deadline_ms(&self) -> u32;
-    /// Whether the answer may be streamed to subscribers.
-    fn is_streamed(&self) -> bool {
-        false
-    }
-    /// Whether it may be repeated when its outcome is unknown.
-    fn is_repeatable(&self) -> bool {
-        matches!(self.class(), EffectClass::Pure | EffectClass::Read)
-    }
-    /// Extracts the output from a reply; `None` when the reply is of another kind, which the caller gets as
-    /// [`Mismatch`](crate::EffectErrorKind::Mismatch).
-    fn extract_output(reply: Reply) -> Option<Self::Output>;
 }

@@ -10,13 +10,16 @@ use std::task::Poll;
 use serde::{Deserialize, Serialize};
 
 use super::cancel::CancelReason;
-use super::effect::{Completion, Effect, EffectClass, EffectId, Operation};
+use super::effect::{Completion, Effect};
+use super::effect_id::EffectId;
 use super::error::{EffectError, TurnError};
 use super::explanation::Explanation;
+use super::launch_mode::{LaunchMode, Observation};
 use super::notice::{Notice, NoticeBody};
-use super::request::Reply;
+use super::request::{EffectClass, Operation, Reply};
 use super::rng::Rng;
-use super::{LaunchMode, Map, Millis, Observation, StateTransition};
+use super::state_machine::{StateMachine, StateTransition};
+use super::{Map, Millis};
 
 /// The session at the edge of a step, for observers: what a debugger shows beside the notices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +45,7 @@ pub struct SessionView {
 pub struct EffectContext {
     inner: Arc<Mutex<Inner>>,
     /// Outside the mutex, so that a turn without observers does not lock it.
-    pub(super) observation: Observation,
+    observation: Observation,
     /// Whether the nodes and ports of a flow are recorded: for observers, and for the report of a divergence.
     records_path: bool,
 }
@@ -315,7 +318,7 @@ impl EffectContext {
         explanations
     }
 
-    pub(super) fn record_explanation(&self, explanation: Explanation) {
+    fn record_explanation(&self, explanation: Explanation) {
         self.lock().explanations.push(explanation);
     }
 
@@ -323,8 +326,28 @@ impl EffectContext {
         self.lock().transitions.clone()
     }
 
-    pub(super) fn record_transition(&self, transition: StateTransition) {
+    fn record_transition(&self, transition: StateTransition) {
         self.lock().transitions.push(transition);
+    }
+
+    /// Begins the explanation of a decision; `None` unless the turn is observed. So the facts are only collected for an observer; without
+    /// [`Explanation::record`] it is dropped.
+    pub fn begin_explanation(&self, topic: &'static str) -> Option<Explanation> {
+        if self.observation != Observation::Steps {
+            return None;
+        }
+        let (seq, step) = self.position();
+        Some(Explanation { seq, step, topic, about: Map::new(), verdict: String::new(), rows: Vec::new() })
+    }
+
+    /// Returns the next state by its table, and records the transition if the turn is observed; `None` when the event cannot happen in this
+    /// state.
+    pub fn take_transition<S: StateMachine>(&self, state: S, event: S::Event) -> Option<S> {
+        let next = state.next(event)?;
+        if self.observation == Observation::Steps {
+            self.record_transition(StateTransition::new(state, event, next));
+        }
+        Some(next)
     }
 
     /// Changes the explanations so far, to redact them; the closure runs only for an observed turn.
@@ -335,7 +358,7 @@ impl EffectContext {
     }
 
     /// The number of the next notice, and the current step.
-    pub(super) fn position(&self) -> (u32, Cow<'static, str>) {
+    fn position(&self) -> (u32, Cow<'static, str>) {
         let inner = self.lock();
         (inner.next_seq, inner.step.clone())
     }
@@ -359,6 +382,14 @@ impl Inner {
             return None;
         }
         self.open.remove(&id).flatten()
+    }
+}
+
+impl Explanation {
+    /// Sets the verdict and records the explanation.
+    pub fn record(mut self, effects: &EffectContext, verdict: impl Into<String>) {
+        self.verdict = verdict.into();
+        effects.record_explanation(self);
     }
 }
 

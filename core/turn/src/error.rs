@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::effect::EffectId;
+use super::effect_id::EffectId;
 use super::input::ProgramRef;
 
 /// Why an effect failed. Retries, circuit breakers and error ports decide by it.

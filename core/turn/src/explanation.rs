@@ -9,7 +9,7 @@ use convengine_text as text;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{EffectContext, Map, Observation};
+use super::Map;
 
 /// Maximum characters of a row's name.
 const MAX_NAME_CHARS: usize = 80;
@@ -117,23 +117,5 @@ impl Explanation {
         if let Some(row) = self.rows.iter_mut().find(|it| it.id == Some(id)) {
             row.verdict = Verdict::Won;
         }
-    }
-
-    /// Sets the verdict and records the explanation.
-    pub fn record(mut self, effects: &EffectContext, verdict: impl Into<String>) {
-        self.verdict = verdict.into();
-        effects.record_explanation(self);
-    }
-}
-
-impl EffectContext {
-    /// Begins the explanation of a decision; `None` unless the turn is observed. So the facts are only collected for an observer; without
-    /// [`Explanation::record`] it is dropped.
-    pub fn begin_explanation(&self, topic: &'static str) -> Option<Explanation> {
-        if self.observation != Observation::Steps {
-            return None;
-        }
-        let (seq, step) = self.position();
-        Some(Explanation { seq, step, topic, about: Map::new(), verdict: String::new(), rows: Vec::new() })
     }
 }

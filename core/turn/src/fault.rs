@@ -2,7 +2,9 @@
 //!
 //! A turn fails only if it cannot answer. What an author has planned for is no fault: an error port, a fallback text, a refused message.
 
-use crate::{CancelReason, FaultReport};
+use serde::{Deserialize, Serialize};
+
+use super::cancel::CancelReason;
 
 /// Error codes. (docs/spec/pipeline.md#1.13)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,17 @@ pub struct Fault {
     /// The error code.
     pub code: FaultCode,
     /// The message for the client: no class names, templates or SQL.
+    pub message: String,
+    /// Whether sending the message again may help.
+    pub recoverable: bool,
+}
+
+/// A fault as reported to clients.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultReport {
+    /// The error code. (docs/spec/pipeline.md#1.13)
+    pub code: String,
+    /// The message; names no classes, templates or SQL.
     pub message: String,
     /// Whether sending the message again may help.
     pub recoverable: bool,

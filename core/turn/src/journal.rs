@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::cancel::CancelledTurn;
-use super::effect::{Completion, Effect, EffectId, EffectResult};
+use super::effect::{Completion, Effect};
+use super::effect_id::EffectId;
 use super::error::{Divergence, TurnError};
 use super::input::TurnInput;
+use super::request::EffectResult;
 use super::{Map, Millis};
 
 /// The member of a request with its circuit breaker.

@@ -56,12 +56,14 @@ mod cancel;
 mod circuit_breaker;
 mod effect;
 mod effect_context;
+mod effect_id;
 mod error;
 mod explanation;
 mod fault;
 mod input;
 mod join;
 mod journal;
+mod launch_mode;
 mod notice;
 mod outcome;
 mod request;
@@ -72,22 +74,24 @@ mod state_machine;
 pub use call_approval::{CallApproval, CallApprovalEvent};
 pub use cancel::{CancelReason, CancelledTurn};
 pub use circuit_breaker::{BreakerEvent, BreakerState, CallPermit, CircuitBreakers};
-pub use effect::{Completion, Effect, EffectClass, EffectId, EffectResult, Operation};
+pub use effect::{Completion, Effect};
 pub use effect_context::{EffectContext, SessionView};
+pub use effect_id::EffectId;
 pub use error::{Divergence, EffectError, EffectErrorDetail, EffectErrorKind, TurnError};
 pub use explanation::{Candidate, Explanation, TOO_MANY_STEPS, Verdict};
-pub use fault::{Fault, FaultCode};
+pub use fault::{Fault, FaultCode, FaultReport};
 pub use input::{LoadedSession, ProgramRef, TurnInput, UserEvent};
 pub use join::{BoxFuture, join};
 pub use journal::{Journal, JournalEntry, JournalHeader, PROTOCOL};
+pub use launch_mode::{LaunchMode, Observation};
 pub use notice::{AuditPayload, Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::CHILDREN;
-pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
+pub use outcome::{Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
-    BreakerPolicy, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
-    HttpRequest, LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, MCP_GROUP, Patch, Reply, Request, RetryConditions, STUB_ADDRESS,
-    SecretHeader, SleepRequest, SqlReply, SqlRequest, TaskContainer, TaskProgress, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest,
-    Usage,
+    BreakerPolicy, ContainerReply, ContainerRequest, EffectClass, EffectResult, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest,
+    HttpCaller, HttpReply, HttpRequest, LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, MCP_GROUP, Operation, Patch, Reply, Request,
+    RetryConditions, STUB_ADDRESS, SecretHeader, SleepRequest, SqlReply, SqlRequest, TaskContainer, TaskProgress, TaskReply, TaskRequest,
+    TaskUse, ToolReply, ToolRequest, Usage,
 };
 pub use request::{
     IntentSimilarity, KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall,
@@ -140,29 +144,6 @@ impl Slice {
 /// Nothing wakes it: the machine polls it after each completion. A timer, a channel or a lock that is awaited in it is reported as
 /// [`TurnError::Stalled`].
 pub type Program = Pin<Box<dyn Future<Output = Outcome> + Send>>;
-
-/// How a turn is launched. The functions of `Turn` in `convengine-core` choose it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LaunchMode {
-    /// For a replay: defers the end of the turn until its journal ends.
-    pub defer_end: bool,
-    /// Whether it is a replay, which records the nodes and ports of a flow.
-    pub is_replay: bool,
-    /// What is recorded of the session.
-    pub observation: Observation,
-}
-
-/// What is recorded of a turn's session, for observers. It changes neither the notices nor the outcome; it costs a copy of the session at
-/// each step or audit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Observation {
-    /// Nothing; used for ordinary messages.
-    Nothing,
-    /// The session before and after each step, and explanations.
-    Steps,
-    /// The session at each audit.
-    Audits,
-}
 
 /// The processing of one user event by a program; see the [example of the crate](crate).
 ///

@@ -6,9 +6,12 @@ use convengine_text::json::canonical;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Map;
+use super::cancel::CancelReason;
+use super::error::{EffectError, EffectErrorKind};
+use super::fault::{Fault, FaultReport};
 use super::notice::{AuditPayload, Notice, NoticeBody};
 use super::rows::Write;
-use super::{CancelReason, EffectError, EffectErrorKind, Fault, Map};
 
 /// The variable with the states of the programs that nodes run, by node.
 pub const CHILDREN: &str = "_child";
@@ -91,17 +94,6 @@ pub struct Payload {
     pub kind: PayloadKind,
     /// The text, also for JSON.
     pub value: String,
-}
-
-/// A fault as reported to clients.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FaultReport {
-    /// The error code. (docs/spec/pipeline.md#1.13)
-    pub code: String,
-    /// The message; names no classes, templates or SQL.
-    pub message: String,
-    /// Whether sending the message again may help.
-    pub recoverable: bool,
 }
 
 impl Outcome {

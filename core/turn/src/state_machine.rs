@@ -4,9 +4,6 @@
 
 use std::fmt::Debug;
 
-use super::EffectContext;
-use super::Observation;
-
 /// A state that moves by a table.
 ///
 /// ```
@@ -45,24 +42,12 @@ pub struct StateTransition {
 }
 
 impl StateTransition {
-    fn new<S: StateMachine>(state: S, event: S::Event, next: S) -> StateTransition {
+    pub(super) fn new<S: StateMachine>(state: S, event: S::Event, next: S) -> StateTransition {
         StateTransition { machine: S::NAME, state: format!("{state:?}"), event: format!("{event:?}"), next: format!("{next:?}") }
     }
 
     /// The rows of a table, in its order.
     pub fn list<S: StateMachine>() -> Vec<StateTransition> {
         S::TRANSITIONS.iter().map(|(state, event, next)| StateTransition::new(*state, *event, *next)).collect()
-    }
-}
-
-impl EffectContext {
-    /// Returns the next state by its table, and records the transition if the turn is observed; `None` when the event cannot happen in this
-    /// state.
-    pub fn take_transition<S: StateMachine>(&self, state: S, event: S::Event) -> Option<S> {
-        let next = state.next(event)?;
-        if self.observation == Observation::Steps {
-            self.record_transition(StateTransition::new(state, event, next));
-        }
-        Some(next)
     }
 }

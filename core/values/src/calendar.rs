@@ -301,3 +301,8 @@ pub(crate) fn next_weekday(day: Date, weekday: i8, direction: i32) -> Option<Dat
 pub(crate) fn time(hour: i64, minute: i64, second: i64) -> Option<Time> {
     Time::new(i8::try_from(hour).ok()?, i8::try_from(minute).ok()?, i8::try_from(second).ok()?, 0).ok()
 }
+
+/// The year that two digits stand for.
+pub(crate) fn full_year(digits: i64) -> i64 {
+    if digits < 70 { 2000 + digits } else { 1900 + digits }
+}

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use jiff::civil::DateTime;
 
+use crate::compiled_language::language_of;
 use crate::consent::is_question;
+use crate::context::{Context, Direction};
+use crate::kind::Kind;
 use crate::language::choice_words::{ChoiceWords, choice_words};
-use crate::language::language_of;
-use crate::numbers::read_phrase;
+use crate::parse::Parse;
+use crate::phrases::read_phrase;
 use crate::token::{Token, TokenKind, split_tokens};
-use crate::{Context, Direction, Kind, Parse};
 
 /// How an option was named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

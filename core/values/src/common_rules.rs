@@ -1,6 +1,7 @@
 //! Rules that all languages share.
 
-use crate::grammar::{Action, Category};
+use crate::action::Action;
+use crate::category::Category;
 
 /// Rules by what they make.
 pub(crate) const RULES: &[(Category, &[(&str, Action)])] = &[

@@ -1,6 +1,7 @@
 //! Consent and refusal: the whole message or nearly so, and no question.
 
-use crate::language::{codes, language_of};
+use crate::compiled_language::language_of;
+use crate::language::codes;
 use crate::phrases::Phrases;
 use crate::token::{Token, TokenKind, split_tokens};
 

@@ -4,12 +4,46 @@ use std::sync::Arc;
 
 use jiff::civil::{Date, DateTime, Time};
 
+use crate::action::Action;
 use crate::calendar::{self, DayRange, Duration, Part, Unit, add_days, add_months};
-use crate::grammar::{Action, Meaning};
+use crate::context::{Context, Direction};
 use crate::language::region_of;
 use crate::number::Number;
-use crate::number_words::Marks;
-use crate::{Context, Direction, value_range};
+use crate::number_marks::Marks;
+use crate::value_range::{RangeEnd, ValueRange, between};
+
+/// A value that a rule has made.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Meaning {
+    /// An integer: of a day, a year, an hour.
+    Integer(i64),
+    /// A number.
+    Number(Number),
+    Month(i8),
+    Weekday(i8),
+    Unit(Unit),
+    Part(Part),
+    Duration(Arc<Duration>),
+    Date(Date),
+    Time(Time),
+    DateTime(DateTime),
+    DateRange(DayRange),
+    TimeRange(Option<Time>, Option<Time>),
+    DateTimeRange(Option<DateTime>, Option<DateTime>),
+    RangeEnd(Arc<RangeEnd>),
+    ValueRange(Arc<ValueRange>),
+    /// Words that are no value.
+    Nothing,
+    /// Words that are several values, of which none is meant alone.
+    Several,
+}
+
+impl Meaning {
+    /// Creates the meaning of a duration.
+    pub fn from_duration(duration: Duration) -> Meaning {
+        Meaning::Duration(Arc::new(duration))
+    }
+}
 
 /// The moment and the region that values are relative to.
 #[derive(Debug, Clone)]
@@ -97,7 +131,7 @@ impl Meanings {
         if let (Action::FromTo | Action::From | Action::Until, Some(Meaning::Part(part))) = (action, values.first()) {
             return self.range_in(action, *part, values);
         }
-        if let Some(range) = value_range::make(action, values) {
+        if let Some(range) = make_value_range(action, values) {
             return Some(range);
         }
         let all = Captured::new(values);
@@ -621,6 +655,22 @@ impl Meanings {
         };
         Some(DayRange { from: Some(from), to: Some(to), has_two_days: false })
     }
+}
+
+/// What a rule makes of the ends of a range, or of two open ranges; `None` when it has none of them.
+fn make_value_range(action: Action, values: &[Meaning]) -> Option<Meaning> {
+    let range = match (action, values) {
+        (Action::FromTo, [Meaning::RangeEnd(from), Meaning::RangeEnd(to)]) => between(from, to),
+        (Action::FromTo, [Meaning::ValueRange(one), Meaning::ValueRange(other)]) => match (&one.from, &one.to, &other.from, &other.to) {
+            (Some(from), None, None, Some(to)) | (None, Some(to), Some(from), None) => between(from, to),
+            _ => None,
+        },
+        (Action::FromTo, [Meaning::ValueRange(_), _] | [_, Meaning::ValueRange(_)]) => None,
+        (Action::From, [Meaning::RangeEnd(from)]) => Some(ValueRange { from: Some((**from).clone()), to: None }),
+        (Action::Until, [Meaning::RangeEnd(to)]) => Some(ValueRange { from: None, to: Some((**to).clone()) }),
+        _ => return None,
+    };
+    Some(range.map_or(Meaning::Nothing, |it| Meaning::ValueRange(Arc::new(it))))
 }
 
 /// "13 am" is not a time.

@@ -1,9 +1,10 @@
 //! Numbers in digits and words, without their sign.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use crate::language::{CompiledLanguage, NumberWords};
+use crate::compiled_language::CompiledLanguage;
+use crate::language::NumberWords;
+use crate::lexicon::{Lexeme, Lexicon};
 use crate::number::Number;
+use crate::number_marks::Marks;
 use crate::token::{Token, TokenKind, is_continued, token_before};
 
 /// How a number is said.
@@ -40,127 +41,6 @@ pub(crate) struct ReadNumber {
     pub end: usize,
     pub value: Number,
     pub form: NumberForm,
-}
-
-/// What a number word does.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Lexeme {
-    /// Is added.
-    Add(u64),
-    /// Multiplies what is before it.
-    Multiply(u64),
-    /// Is added, and makes an ordinal.
-    Ordinal(u64),
-    /// Makes an ordinal of what is before it.
-    OrdinalEnding,
-    /// Divides what is before it.
-    Part(u64),
-    /// Adds a fraction to what is before it.
-    Addition(i64, i64),
-    /// Adds a fraction to what is behind it.
-    Prefix(i64, i64),
-    /// Is a number, but no integer.
-    Fraction(i64, i64),
-    /// Is a group of so many.
-    Group(u64),
-    And,
-    Article,
-    /// Digits.
-    Digits(Number),
-}
-
-/// The number words of a language by their first word, longer phrases first.
-#[derive(Debug)]
-pub(crate) struct Lexicon {
-    phrases: BTreeMap<&'static str, Vec<(Vec<&'static str>, Lexeme)>>,
-    /// The parts of compounds, and what else each may be.
-    parts: BTreeMap<&'static str, (Lexeme, Option<Lexeme>)>,
-    /// Number words that are also verbs, which end a clause: Hindi `दो`.
-    verbs: BTreeSet<&'static str>,
-}
-
-impl Lexicon {
-    /// Creates the lexicon of the words of a language.
-    pub fn new(words: &NumberWords) -> Lexicon {
-        let mut lexicon = Lexicon { phrases: BTreeMap::new(), parts: BTreeMap::new(), verbs: BTreeSet::new() };
-        let mut add = |phrases: &'static str, lexeme: Lexeme| {
-            for phrase in phrases.split('|').filter(|it| !it.is_empty()) {
-                let (phrase, is_verb) = phrase.strip_prefix('~').map_or((phrase, false), |it| (it, true));
-                if is_verb {
-                    lexicon.verbs.insert(phrase);
-                }
-                let mut rest = phrase.split(' ');
-                let Some(first) = rest.next() else { continue };
-                let rest: Vec<&'static str> = rest.collect();
-                if rest.is_empty() {
-                    lexicon.parts.entry(first).and_modify(|part| part.1 = part.1.or(Some(lexeme))).or_insert((lexeme, None));
-                }
-                lexicon.phrases.entry(first).or_default().push((rest, lexeme));
-            }
-        };
-        // An article that is also the word for one is an article first.
-        add(words.articles, Lexeme::Article);
-        words.cardinals.iter().for_each(|(names, value)| add(names, Lexeme::Add(*value)));
-        words.multipliers.iter().for_each(|(names, by)| add(names, Lexeme::Multiply(*by)));
-        words.parts.iter().for_each(|(names, by)| add(names, Lexeme::Part(*by)));
-        words.ordinals.iter().for_each(|(names, value)| add(names, Lexeme::Ordinal(*value)));
-        words.additions.iter().for_each(|(names, over, under)| add(names, Lexeme::Addition(*over, *under)));
-        words.prefixes.iter().for_each(|(names, over, under)| add(names, Lexeme::Prefix(*over, *under)));
-        words.fractions.iter().for_each(|(names, over, under)| add(names, Lexeme::Fraction(*over, *under)));
-        words.groups.iter().for_each(|(names, value)| add(names, Lexeme::Group(*value)));
-        add(words.and, Lexeme::And);
-        for ending in words.ordinal_endings.split('|').filter(|it| !it.is_empty()) {
-            lexicon.parts.entry(ending).or_insert((Lexeme::OrdinalEnding, None));
-        }
-        // A word that is an article, too, is read as one: German `ein`.
-        lexicon
-            .phrases
-            .values_mut()
-            .for_each(|all| all.sort_by_key(|(words, lexeme)| (std::cmp::Reverse(words.len()), *lexeme != Lexeme::Article)));
-        lexicon
-    }
-
-    /// Whether a word is the cardinal for one.
-    pub fn is_one(&self, word: &str) -> bool {
-        self.phrases.get(word).is_some_and(|phrases| phrases.iter().any(|(rest, lexeme)| rest.is_empty() && *lexeme == Lexeme::Add(1)))
-    }
-
-    /// The meanings of the longest phrase at a token, and its number of tokens.
-    fn find(&self, tokens: &[Token], at: usize) -> Option<(usize, Vec<Lexeme>)> {
-        let first = tokens.get(at).filter(|it| it.kind == TokenKind::Word)?;
-        let all = self.phrases.get(first.text.as_str())?;
-        let fits =
-            |rest: &[&str]| rest.iter().enumerate().all(|(index, word)| tokens.get(at + 1 + index).is_some_and(|it| it.text == *word));
-        let length = all.iter().find(|it| fits(&it.0))?.0.len();
-        Some((length + 1, all.iter().filter(|(rest, _)| rest.len() == length && fits(rest)).map(|it| it.1).collect()))
-    }
-
-    /// The parts of a number that is one word.
-    fn split_compound(&self, word: &str) -> Option<Vec<(Lexeme, Option<Lexeme>)>> {
-        // The longest part first; a part that leaves nothing to read is given back.
-        type Parts = BTreeMap<&'static str, (Lexeme, Option<Lexeme>)>;
-        fn split(parts: &Parts, rest: &str, depth: usize) -> Option<Vec<(Lexeme, Option<Lexeme>)>> {
-            if rest.is_empty() {
-                return Some(Vec::new());
-            }
-            if depth > 16 {
-                return None;
-            }
-            let ends = rest.char_indices().map(|it| it.0).skip(1).chain([rest.len()]).collect::<Vec<_>>();
-            ends.into_iter().rev().take_while(|it| *it > 0).find_map(|end| {
-                let (part, behind) = rest.split_at(end);
-                let lexeme = *parts.get(part)?;
-                let mut found = split(parts, behind, depth + 1)?;
-                found.insert(0, lexeme);
-                Some(found)
-            })
-        }
-        if word.len() > 120 {
-            return None;
-        }
-        split(&self.parts, word, 0)
-            .filter(|steps| steps.len() > 1 && !matches!(steps.first(), Some((Lexeme::And | Lexeme::OrdinalEnding, _))))
-    }
 }
 
 /// Whether all numbers below hundred have words of their own.
@@ -1007,64 +887,6 @@ impl<'w> Sum<'w> {
 
 /// Languages that join tens and ones with a conjunction, so that a fraction behind both is one of their sum.
 const JOINING_LANGUAGES: [&str; 2] = ["es", "pt"];
-
-/// The marks of numbers in digits.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Marks {
-    pub decimal: char,
-    pub group: char,
-    is_indian: bool,
-}
-
-/// Languages with a decimal comma.
-const COMMA_LANGUAGES: [&str; 25] = [
-    "bg", "cs", "da", "de", "el", "es", "fi", "fr", "hu", "id", "it", "nb", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sv",
-    "tr", "uk", "vi",
-];
-/// Those of them that group digits with blanks.
-const BLANK_LANGUAGES: [&str; 13] = ["bg", "cs", "fi", "fr", "hu", "nb", "nn", "no", "pl", "ru", "sk", "sv", "uk"];
-/// Regions of Spanish with a decimal point.
-const POINT_REGIONS: [&str; 10] = ["MX", "US", "GT", "HN", "NI", "PA", "PE", "PR", "DO", "SV"];
-
-impl Marks {
-    /// The marks of a language in a region.
-    pub fn from_language(language: &str, region: &str) -> Marks {
-        let is_swiss = matches!(region, "CH" | "LI");
-        let is_point =
-            !COMMA_LANGUAGES.contains(&language) || language == "es" && POINT_REGIONS.contains(&region) || is_swiss && language != "fr";
-        let (decimal, group) = match is_point {
-            true if is_swiss => ('.', '\''),
-            true => ('.', ','),
-            false if BLANK_LANGUAGES.contains(&language) => (',', ' '),
-            false => (',', '.'),
-        };
-        Marks { decimal, group, is_indian: region == "IN" || language == "hi" }
-    }
-}
-
-/// How a locale writes numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NumberMarks {
-    /// The decimal mark.
-    pub decimal: char,
-    /// Between groups of digits.
-    pub group: char,
-    /// Whether groups before the last have two digits.
-    pub has_pairs: bool,
-}
-
-/// The marks with which a locale writes numbers; what is written with them is read.
-pub fn number_marks(locale: &str) -> NumberMarks {
-    let language = locale.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-    let marks = Marks::from_language(&language, &crate::language::region_of(locale));
-    // A blank that does not break, and the apostrophe of typesetters.
-    let group = match marks.group {
-        ' ' => '\u{202f}',
-        '\'' => '’',
-        other => other,
-    };
-    NumberMarks { decimal: marks.decimal, group, has_pairs: marks.is_indian }
-}
 
 /// The signs within a number in digits.
 const NUMBER_SIGNS: &str = ".,'";

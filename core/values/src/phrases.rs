@@ -56,6 +56,28 @@ fn end_of(phrase: &str, tokens: &[Token], at: usize) -> Option<usize> {
     Some(end)
 }
 
+/// The token behind the longest of a few phrases; of lists of many, [`Phrases`] finds it.
+pub(crate) fn read_phrase(tokens: &[Token], phrases: &str, at: usize) -> Option<usize> {
+    let first = tokens.get(at)?;
+    let length = |phrase: &str| {
+        let fits = phrase.split(' ').enumerate().all(|(index, word)| tokens.get(at + index).is_some_and(|it| it.text == word));
+        fits.then(|| phrase.split(' ').count())
+    };
+    // Most phrases begin otherwise, and are not split.
+    let longest = phrases.split('|').filter(|phrase| !phrase.is_empty() && phrase.starts_with(&first.text)).filter_map(length).max()?;
+    Some(at + longest)
+}
+
+/// Whether one of several phrases ends before a token.
+pub(crate) fn ends_phrase(tokens: &[Token], phrases: &str, at: usize) -> bool {
+    phrases.split('|').filter(|it| !it.is_empty()).any(|phrase| {
+        let count = phrase.split(' ').count();
+        at.checked_sub(count).is_some_and(|from| {
+            phrase.split(' ').enumerate().all(|(index, word)| tokens.get(from + index).is_some_and(|it| it.text == word))
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

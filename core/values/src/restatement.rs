@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use crate::commands::read_correction;
-use crate::language::{CompiledLanguage, language_of, region_of};
-use crate::number_words::{Marks, read_numbers};
-use crate::numbers::read_phrase;
+use crate::compiled_language::{CompiledLanguage, language_of};
+use crate::language::region_of;
+use crate::number_marks::Marks;
+use crate::number_words::read_numbers;
+use crate::phrases::read_phrase;
 use crate::token::{Token, TokenKind, is_continued, split_tokens, token_before};
 
 /// Letters behind the digits of an ordinal.

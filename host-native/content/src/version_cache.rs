@@ -99,7 +99,7 @@ impl VersionCache {
 mod tests {
     use convengine_storage::assistant::draft;
     use convengine_storage::assistant::version::{NewVersion, publish};
-    use convengine_storage::database::{SqlValue, Statement};
+    use convengine_storage::statement::{SqlValue, Statement};
     use convengine_storage::testing::each_database;
     use serde_json::json;
 

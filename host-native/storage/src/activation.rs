@@ -2,7 +2,9 @@
 
 use convengine_core::turn::Millis;
 
-use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use super::database::{Connection, Pool};
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue, Statement};
 
 /// One change of the active configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,9 @@
 use convengine_core::turn::Millis;
 
 use super::casts::with_casts;
-use super::database::{DatabaseRow, Pool, SqlValue, Statement};
+use super::database::Pool;
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue, Statement};
 
 /// A stored API key, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,12 @@
 use convengine_core::turn::Millis;
 use serde::Serialize;
 
-use super::commit::replace_nul;
-use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use super::database::{Connection, Pool};
+use super::database_row::DatabaseRow;
+use super::nul::replace_nul;
 use super::rows::Column::{Integer, Json, Text};
 use super::rows::RowStatement;
+use super::statement::{SqlValue, Statement};
 use convengine_host_base::clock;
 
 /// A row of `ce_audit` as the API returns it.

@@ -1,6 +1,7 @@
 //! Copies an SQLite database, and counts what a copy holds.
 
-use super::database::{Connection, SqlValue, Statement};
+use super::database::Connection;
+use super::statement::{SqlValue, Statement};
 
 /// What a copy holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

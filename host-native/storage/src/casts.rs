@@ -3,7 +3,7 @@
 /// Creates a statement of its text for PostgreSQL.
 macro_rules! with_casts {
     ($sql:expr) => {
-        $crate::database::Statement::per_dialect($crate::casts::without_casts!($sql), $sql)
+        $crate::statement::Statement::per_dialect($crate::casts::without_casts!($sql), $sql)
     };
 }
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, TryLockError};
 
 use tokio::runtime::Handle;
 
-use super::database::SqlValue;
+use super::database_config::{DatabaseConfig, local_options};
 use super::sqlite::{LocalSqlite, wal_pages};
-use super::{DatabaseConfig, local_options};
+use super::statement::SqlValue;
 
 /// The pages of the log from which it is copied: 4 MB.
 const CHECKPOINT_PAGES: u32 = 1_000;
@@ -66,7 +66,7 @@ fn copy_log(database: &DatabaseConfig, connection: &Mutex<Option<LocalSqlite>>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::Statement;
+    use crate::statement::Statement;
     use crate::{open_writer, testing};
 
     #[tokio::test]

@@ -1,11 +1,17 @@
 //! Pools of connections, one for each class of work.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
 
 use convengine_host_base::meter::Meter;
 use convengine_host_base::work_class::WorkClass;
+
+/// How long users wait for a connection.
+pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long work in the background waits for a connection: nobody waits for it.
+const BACKGROUND_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The maximum number of connections of each pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +60,14 @@ impl<T> ByClass<T> {
     }
 }
 
+/// How long work waits for a connection.
+pub(super) fn acquire_timeout(class: WorkClass) -> Duration {
+    match class {
+        WorkClass::User => ACQUIRE_TIMEOUT,
+        WorkClass::Background => BACKGROUND_ACQUIRE_TIMEOUT,
+    }
+}
+
 /// The connections of each class of work.
 #[derive(Debug)]
 pub struct ClassPool<DB: sqlx::Database> {
@@ -94,7 +108,7 @@ impl<DB: sqlx::Database> ClassPool<DB> {
 
 #[cfg(test)]
 mod tests {
-    use crate::database::Statement;
+    use crate::statement::Statement;
     use crate::testing::each_database;
     use convengine_host_base::work_class::in_background;
 

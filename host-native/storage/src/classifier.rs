@@ -2,7 +2,8 @@
 
 use convengine_core::turn::Millis;
 
-use super::database::{Connection, SqlValue as Sql, Statement};
+use super::database::Connection;
+use super::statement::{SqlValue as Sql, Statement};
 
 /// Returns a classifier as the core encodes it, and records the day on which it was read.
 pub async fn find(connection: &mut Connection, hash: &str, day: Millis) -> sqlx::Result<Option<Vec<u8>>> {

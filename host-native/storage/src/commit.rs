@@ -1,7 +1,5 @@
 //! Writes the rows of a batch of turns, with one statement for each table.
 
-use std::borrow::Cow;
-
 use std::fmt::Write as _;
 
 use super::assistant::{handoff, session};
@@ -9,25 +7,15 @@ use super::audit;
 use super::call_log::CallLogColumns;
 use super::casts::with_casts;
 use super::chain::run;
-use super::database::{Connection, SqlValue, Statement};
+use super::database::Connection;
 use super::owner;
-use super::rows::{RowStatement, Rows};
+use super::rows::{RowStatement, Rows, Step};
+use super::statement::{SqlValue, Statement};
 use super::turn_rows::{Table, TurnRows};
 use super::turn_statements::{
     CLOSE_TURNS, CREATE_CONVERSATIONS, DELETE_MEMORY, INSERT_AUDIT, INSERT_HISTORY, INSERT_TURNS, UPDATE_AUDIT_PROGRESS,
     UPSERT_CONVERSATIONS, UPSERT_EFFECTS, UPSERT_MEMORY,
 };
-
-/// A statement with the rows it is executed for.
-#[derive(Debug)]
-pub(super) struct Step<'r> {
-    pub statement: &'static RowStatement,
-    pub rows: &'r Rows,
-    /// The values of a last column, which are known only now.
-    pub last: Option<Vec<Option<i64>>>,
-    /// Whether each row must be written.
-    must_write_all: bool,
-}
 
 /// Writes the rows of one or more turns, table by table. The caller holds a transaction.
 ///
@@ -202,26 +190,6 @@ fn first_audit_ids(counts: &[u32], next: &mut i64) -> Vec<Option<i64>> {
     counts.iter().map(first).collect()
 }
 
-/// Replaces escaped NUL characters, which PostgreSQL cannot store, with U+FFFD.
-pub fn replace_nul(json: &str) -> Cow<'_, str> {
-    if !json.contains("\\u0000") {
-        return Cow::Borrowed(json);
-    }
-    let mut replaced = String::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(at) = rest.find('\\') {
-        let (before, from) = rest.split_at(at);
-        // Skip whole escapes: an escaped backslash does not start another escape.
-        let length = if from.starts_with("\\u") { 6 } else { 2 };
-        let (escape, after) = from.split_at_checked(length).unwrap_or((from, ""));
-        replaced.push_str(before);
-        replaced.push_str(if escape == "\\u0000" { "\\ufffd" } else { escape });
-        rest = after;
-    }
-    replaced.push_str(rest);
-    Cow::Owned(replaced)
-}
-
 #[cfg(test)]
 mod tests {
     use convengine_core::turn::{ConversationRow, HistoryRow};
@@ -274,16 +242,5 @@ mod tests {
     fn parameters_are_counted_on() {
         assert_eq!(shift_parameters("values ($1, $12)", 0), "values ($1, $12)");
         assert_eq!(shift_parameters("values ($1, $12)", 19), "values ($20, $31)");
-    }
-
-    #[test]
-    fn only_nul_characters_are_replaced() {
-        for (json, expected) in [
-            (r#"["a\u0000b\u0000"]"#, r#"["a\ufffdb\ufffd"]"#),
-            (r#"["\\u0000", "\\\u0000", "\n\u0001\u0000"]"#, r#"["\\u0000", "\\\ufffd", "\n\u0001\ufffd"]"#),
-            (r#"["plain"]"#, r#"["plain"]"#),
-        ] {
-            assert_eq!(replace_nul(json), expected);
-        }
     }
 }

@@ -9,7 +9,9 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, Row as _, TypeInfo, ValueRef};
 use tokio::task::spawn_blocking;
 
-use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement, writes_turns_only};
+use super::database::{Connection, Pool, writes_turns_only};
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue as Sql, Statement};
 use super::{schema, snapshot};
 use convengine_host_base::clock;
 

@@ -4,7 +4,9 @@ use convengine_core::turn::Millis;
 use serde::Serialize;
 
 use super::assistant::ProgramKey;
-use super::database::{DatabaseRow, Pool, SqlValue, Statement};
+use super::database::Pool;
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue, Statement};
 use convengine_host_base::clock;
 
 /// A conversation filter. Absent members match everything; text comparisons ignore case.

@@ -3,7 +3,8 @@
 
 use convengine_core::turn::Millis;
 
-use super::database::{Connection, Pool, SqlValue, Statement};
+use super::database::{Connection, Pool};
+use super::statement::{SqlValue, Statement};
 
 /// A counter.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The hashes of all credentials that are stored: API keys, tokens of deployments and resume tokens of runs.
 
-use super::database::{Pool, Statement};
+use super::database::Pool;
+use super::statement::Statement;
 
 /// Returns the hashes of all active credentials, as SHA-256 in hexadecimal digits. A key with an older hash is listed by its id.
 pub async fn list_hashes(pool: &Pool) -> sqlx::Result<Vec<String>> {

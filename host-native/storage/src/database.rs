@@ -1,64 +1,23 @@
-//! Abstraction over SQLite and PostgreSQL: statements in both dialects, bound values, and result rows.
+//! Abstraction over SQLite and PostgreSQL: pools and connections that execute statements.
 //!
 //! Both dialects of a statement return the same columns with the same types, so callers do not depend on the database.
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnection, Postgres};
-use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection};
+use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{Arguments as _, Connection as _};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use super::class_pool::ClassPool;
-use super::commit::Step;
-pub use super::database_row::DatabaseRow;
+use super::database_row::DatabaseRow;
 use super::postgres::PostgresReaders;
-use super::rows::{Column, RowStatement, Rows, with_last};
+use super::rows::{Column, RowStatement, Rows, Step, with_last};
 use super::sqlite::{LocalSqlite, SqliteReaders};
-
-/// The timeout of a pool statement on PostgreSQL.
-pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// An SQL statement in both dialects.
-#[derive(Debug, Clone, Copy)]
-pub struct Statement {
-    sqlite: &'static str,
-    postgres: &'static str,
-}
-
-impl Statement {
-    /// Creates a statement that is valid in both dialects.
-    pub const fn portable(sql: &'static str) -> Statement {
-        Statement { sqlite: sql, postgres: sql }
-    }
-
-    /// Creates a statement with one text per dialect.
-    pub const fn per_dialect(sqlite: &'static str, postgres: &'static str) -> Statement {
-        Statement { sqlite, postgres }
-    }
-}
-
-/// A bound parameter; the first is `$1`.
-#[derive(Debug, Clone, Copy)]
-pub enum SqlValue<'v> {
-    /// A text.
-    Text(&'v str),
-    /// A text, or null.
-    OptionalText(Option<&'v str>),
-    /// A number.
-    Integer(i64),
-    /// A number, or null.
-    OptionalInteger(Option<i64>),
-    /// Bytes.
-    Bytes(&'v [u8]),
-    /// A vector, or several one after the other.
-    Vector(&'v [f32]),
-}
+use super::statement::{STATEMENT_TIMEOUT, SqlValue, Statement, postgres_query, sqlite_query};
 
 /// Connection pools, of which work uses the one of its class. The futures of `sqlx` are large and have boxes of their own, because callers' futures would contain them.
 #[derive(Debug, Clone)]
@@ -289,20 +248,6 @@ pub(super) fn writes_turns_only() -> sqlx::Error {
     sqlx::Error::Configuration("the connection is for the rows of turns only".into())
 }
 
-type SqliteQuery<'v> = Query<'v, Sqlite, SqliteArguments>;
-type PostgresQuery<'v> = Query<'v, Postgres, PgArguments>;
-
-fn sqlite_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> SqliteQuery<'v> {
-    values.iter().fold(sqlx::query(statement.sqlite), |query, value| match value {
-        SqlValue::Text(it) => query.bind((*it).to_owned()),
-        SqlValue::OptionalText(it) => query.bind(it.map(str::to_owned)),
-        SqlValue::Integer(it) => query.bind(*it),
-        SqlValue::OptionalInteger(it) => query.bind(*it),
-        SqlValue::Bytes(it) => query.bind(it.to_vec()),
-        SqlValue::Vector(it) => query.bind(vector_bytes(it)),
-    })
-}
-
 /// Binds the columns that a statement needs, each as an array.
 fn bind_columns(values: &mut PgArguments, statement: &RowStatement, rows: &Rows, last: Option<&[Option<i64>]>) -> sqlx::Result<()> {
     for (index, column) in statement.columns.iter().enumerate() {
@@ -316,20 +261,4 @@ fn bind_columns(values: &mut PgArguments, statement: &RowStatement, rows: &Rows,
         bound.map_err(sqlx::Error::Encode)?;
     }
     Ok(())
-}
-
-/// A vector as SQLite stores it: little-endian 32-bit floats.
-pub(super) fn vector_bytes(vector: &[f32]) -> Vec<u8> {
-    vector.iter().flat_map(|it| it.to_le_bytes()).collect()
-}
-
-pub(super) fn postgres_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> PostgresQuery<'v> {
-    values.iter().fold(sqlx::query(statement.postgres), |query, value| match value {
-        SqlValue::Text(it) => query.bind((*it).to_owned()),
-        SqlValue::OptionalText(it) => query.bind(it.map(str::to_owned)),
-        SqlValue::Integer(it) => query.bind(*it),
-        SqlValue::OptionalInteger(it) => query.bind(*it),
-        SqlValue::Bytes(it) => query.bind(it.to_vec()),
-        SqlValue::Vector(it) => query.bind(it.to_vec()),
-    })
 }

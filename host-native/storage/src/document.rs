@@ -1,6 +1,8 @@
 //! Full-text search in `cv_document`.
 
-use super::database::{DatabaseRow, Pool, SqlValue, Statement};
+use super::database::Pool;
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue, Statement};
 
 /// A search hit.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,8 @@ use convengine_core::turn::ConversationRow;
 use serde_json::Value;
 
 use super::casts::with_casts;
-use super::database::{Pool, SqlValue};
+use super::database::Pool;
+use super::statement::SqlValue;
 
 /// A row of `ce_mcp_user_feedback`.
 #[derive(Debug, PartialEq)]

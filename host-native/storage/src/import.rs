@@ -8,8 +8,8 @@ use sqlx::AssertSqlSafe;
 use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteArguments;
 
-use super::bind_json;
-use super::database::{Connection, SqlValue, Statement, writes_turns_only};
+use super::database::{Connection, writes_turns_only};
+use super::statement::{SqlValue, Statement, bind_json};
 
 /// A column of a table.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub async fn columns(connection: &mut Connection, table: &str) -> sqlx::Result<B
          where c.table_schema = current_schema() and c.table_name = $1",
     );
     let rows = connection.fetch_all(&sql, &[SqlValue::Text(table)]).await?;
-    let column = |row: &super::database::DatabaseRow| {
+    let column = |row: &super::database_row::DatabaseRow| {
         let kind = row.text("kind")?;
         // SQLite assigns integer keys that the pack omits.
         let text_key = row.boolean("key")? && !kind.starts_with("int");

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::database::{Pool, SqlValue as Sql, Statement};
+use super::database::Pool;
+use super::statement::{SqlValue as Sql, Statement};
 
 /// A database schema. Each entry is a JSON object with `table_name` and the members listed, as in the original API.
 pub struct Schema {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::{Connection, DatabaseConfig, open};
+use super::connect::open;
+use super::database::Connection;
+use super::database_config::DatabaseConfig;
 
 /// How long a kept connection may take to answer before another one is opened.
 const PING_TIMEOUT: Duration = Duration::from_secs(1);
@@ -52,7 +54,7 @@ impl KeptConnection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::{SqlValue, Statement};
+    use crate::statement::{SqlValue, Statement};
     use crate::testing::postgres;
 
     async fn find_backend(connection: &mut Connection) -> i64 {

@@ -6,7 +6,8 @@
 use serde_json::json;
 
 use super::casts::with_casts;
-use super::database::{Connection, Pool, SqlValue, Statement};
+use super::database::{Connection, Pool};
+use super::statement::{SqlValue, Statement};
 use super::turn::{StoredTurn, select_turns, turn_from_row};
 
 /// A claimed open turn.

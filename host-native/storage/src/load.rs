@@ -5,7 +5,9 @@ use std::sync::Arc;
 use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, LoadedSession, Map, MemoryRow};
 use serde_json::Value;
 
-use super::database::{DatabaseRow, Pool, SqlValue as Sql, Statement};
+use super::database::Pool;
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue as Sql, Statement};
 use convengine_host_base::clock;
 
 /// A loaded conversation.

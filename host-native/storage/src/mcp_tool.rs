@@ -2,7 +2,8 @@
 
 use convengine_core::turn::MCP_GROUP;
 
-use super::database::{Connection, SqlValue as Sql, Statement};
+use super::database::Connection;
+use super::statement::{SqlValue as Sql, Statement};
 
 /// Stores the definition of a tool as approved.
 pub async fn approve(connection: &mut Connection, code: &str, definition: &str, approval: Option<&str>) -> sqlx::Result<()> {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use super::database::{Connection, Pool};
+use super::database_row::DatabaseRow;
 use super::schema;
+use super::statement::{SqlValue, Statement};
 
 /// Returns whether the extension tables exist.
 pub async fn has_tables(connection: &mut Connection) -> sqlx::Result<bool> {

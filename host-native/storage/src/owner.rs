@@ -1,9 +1,10 @@
 //! `cv_conversation_owner`: the callers that conversations and sessions belong to.
 
 use super::casts::with_casts;
-use super::database::{Pool, SqlValue};
+use super::database::Pool;
 use super::rows::Column::Text;
 use super::rows::RowStatement;
+use super::statement::SqlValue;
 
 /// Returns the owner of a conversation; `None` if it does not exist or belongs to nobody.
 pub async fn find(pool: &Pool, conversation: &str) -> sqlx::Result<Option<String>> {

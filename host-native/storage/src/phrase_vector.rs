@@ -1,6 +1,8 @@
 //! `cv_phrase_vector`: the embeddings of phrases, by the classifier that has learned them and the model, in batches.
 
-use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement};
+use super::database::{Connection, Pool};
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue as Sql, Statement};
 
 /// The vectors of consecutive phrases.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,9 +9,8 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::class_pool::{ByClass, PoolSizes};
-use super::database::{STATEMENT_TIMEOUT, SqlValue, Statement, postgres_query};
-use super::{ACQUIRE_TIMEOUT, acquire_timeout};
+use super::class_pool::{ACQUIRE_TIMEOUT, ByClass, PoolSizes, acquire_timeout};
+use super::statement::{STATEMENT_TIMEOUT, SqlValue, Statement, postgres_query};
 use convengine_host_base::meter::Meter;
 use convengine_host_base::work_class::WorkClass;
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use aho_corasick::AhoCorasick;
 use serde::Serialize;
 
-use super::commit::replace_nul;
-use super::database::SqlValue;
+use super::nul::replace_nul;
+use super::statement::SqlValue;
 
 /// Rows of one table.
 #[derive(Debug, Clone, Default)]
@@ -48,6 +48,17 @@ pub struct RowStatement {
     pub postgres: &'static str,
     /// The types of the columns that it needs, from the first one on.
     pub columns: &'static [Column],
+}
+
+/// A statement with the rows it is executed for.
+#[derive(Debug)]
+pub(super) struct Step<'r> {
+    pub statement: &'static RowStatement,
+    pub rows: &'r Rows,
+    /// The values of a last column, which are known only now.
+    pub last: Option<Vec<Option<i64>>>,
+    /// Whether each row must be written.
+    pub must_write_all: bool,
 }
 
 impl Rows {

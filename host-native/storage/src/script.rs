@@ -4,8 +4,9 @@ use convengine_core::pack::Fakes;
 use convengine_core::turn::Map;
 use serde_json::Value;
 
-use super::database::{Connection, SqlValue as Sql, Statement};
+use super::database::Connection;
 use super::schema;
+use super::statement::{SqlValue as Sql, Statement};
 
 /// Loads all scripted replies; empty when the table does not exist.
 pub async fn load(connection: &mut Connection) -> sqlx::Result<Fakes> {

@@ -3,7 +3,9 @@
 use convengine_core::turn::Millis;
 
 use super::casts::with_casts;
-use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use super::database::{Connection, Pool};
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue, Statement};
 
 /// The name of the table.
 pub const TABLE: &str = "cv_security_log";

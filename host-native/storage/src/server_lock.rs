@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::DatabaseConfig;
+use super::database_config::DatabaseConfig;
 use convengine_host_base::exit::Failure;
 
 /// The lock of a server on its SQLite file. The operating system releases it when the process ends, however it ends.

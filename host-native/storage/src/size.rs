@@ -1,7 +1,8 @@
 //! The size of the database.
 
-use super::DatabaseConfig;
-use super::database::{Pool, Statement};
+use super::database::Pool;
+use super::database_config::DatabaseConfig;
+use super::statement::Statement;
 
 /// Returns the size of the database in bytes; on SQLite without the log of what is not yet in the file.
 pub async fn database_bytes(pool: &Pool) -> sqlx::Result<u64> {

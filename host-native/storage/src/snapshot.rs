@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::database::{Connection, Pool, SqlValue, Statement};
+use super::database::{Connection, Pool};
+use super::statement::{SqlValue, Statement};
 use convengine_core::turn::Millis;
 use convengine_host_base::clock;
 
@@ -43,7 +44,7 @@ pub async fn list_usage(connection: &mut Connection) -> sqlx::Result<Vec<Snapsho
         "select config_hash, count(*) as turns, count(distinct conversation_id) as conversations from ce_turn group by config_hash",
     );
     let rows = connection.fetch_all(&sql, &[]).await?;
-    let ran = |row: &super::database::DatabaseRow| {
+    let ran = |row: &super::database_row::DatabaseRow| {
         Ok(SnapshotUsage { hash: row.text("config_hash")?, turns: row.integer("turns")?, conversations: row.integer("conversations")? })
     };
     rows.iter().map(ran).collect()

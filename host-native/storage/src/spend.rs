@@ -1,6 +1,7 @@
 //! `cv_spend`: model cost per day.
 
-use super::database::{Pool, SqlValue, Statement};
+use super::database::Pool;
+use super::statement::{SqlValue, Statement};
 
 /// Returns the cost between two days, both inclusive, in millionths of a currency unit.
 pub async fn sum_between(pool: &Pool, first: &str, last: &str) -> sqlx::Result<u64> {

@@ -14,9 +14,9 @@ use std::time::Duration;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{CachedStatement, OpenFlags, ToSql};
 
-use super::database::SqlValue;
 use super::rows::{RowStatement, Rows, with_last};
 use super::sqlite_error::to_sqlx_error;
+use super::statement::{SqlValue, vector_bytes};
 
 /// More than the statements of the writer, so that each is prepared once.
 const STATEMENT_CACHE: usize = 128;
@@ -280,7 +280,7 @@ impl ToSql for Bound<'_> {
             SqlValue::Integer(number) | SqlValue::OptionalInteger(Some(number)) => ToSqlOutput::Borrowed(ValueRef::Integer(number)),
             SqlValue::OptionalText(None) | SqlValue::OptionalInteger(None) => ToSqlOutput::Borrowed(ValueRef::Null),
             SqlValue::Bytes(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
-            SqlValue::Vector(numbers) => ToSqlOutput::Owned(Value::Blob(super::database::vector_bytes(numbers))),
+            SqlValue::Vector(numbers) => ToSqlOutput::Owned(Value::Blob(vector_bytes(numbers))),
         })
     }
 }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use sqlx::sqlite::SqliteConnectOptions;
 
-use super::DatabaseConfig;
+use super::database_config::DatabaseConfig;
 
 /// The endings of the files that SQLite keeps beside the database. It gives them the permissions of the database.
 const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
@@ -20,6 +20,13 @@ impl DatabaseConfig {
             return None;
         }
         Some(SqliteConnectOptions::from_str(&self.url).ok()?.get_filename().to_owned())
+    }
+
+    /// Returns the path of the key that is made for the secrets of an SQLite file.
+    pub fn key_path(&self) -> Option<PathBuf> {
+        let mut name = self.sqlite_file()?.into_os_string();
+        name.push(".key");
+        Some(PathBuf::from(name))
     }
 
     /// Creates the file of an SQLite database that does not exist, with access for its owner only.

@@ -4,8 +4,10 @@ use serde_json::json;
 use sqlx::postgres::{PgListener, PgPoolOptions};
 
 use super::casts::with_casts;
-use super::database::{DatabaseRow, Pool, SqlValue, Statement};
-use super::{DatabaseConfig, postgres_options};
+use super::database::Pool;
+use super::database_config::{DatabaseConfig, postgres_options};
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue, Statement};
 
 /// A turn and whether it is open.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,10 @@ use tokio::sync::OnceCell;
 use uuid::Uuid;
 
 use super::class_pool::PoolSizes;
-use super::database::{SqlValue, Statement};
-use super::{Connection, DatabaseConfig, Pool, connect_or_create, open_reader_pool};
+use super::connect::{connect_or_create, open, open_reader_pool};
+use super::database::{Connection, Pool};
+use super::database_config::DatabaseConfig;
+use super::statement::{SqlValue, Statement};
 use convengine_host_base::work_class::WorkClass;
 
 /// A test database with our tables.
@@ -148,7 +150,7 @@ pub async fn revert_to_unversioned(connection: &mut Connection) {
 
 /// Locks the row of a turn on PostgreSQL, as another transaction does, until the connection's transaction ends.
 pub async fn lock_turn(config: &DatabaseConfig, turn: &str) -> Connection {
-    let mut other_transaction = super::open(config, false).await.expect("a connection");
+    let mut other_transaction = open(config, false).await.expect("a connection");
     other_transaction.begin().await.expect("a transaction");
     let lock = Statement::portable("select 1 from ce_turn where turn_id = $1::uuid for update");
     other_transaction.fetch_all(&lock, &[SqlValue::Text(turn)]).await.expect("a lock");

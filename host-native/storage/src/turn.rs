@@ -9,7 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::casts::with_casts;
-use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use super::database::{Connection, Pool};
+use super::database_row::DatabaseRow;
+use super::statement::{SqlValue, Statement};
 
 /// A stored turn.
 #[derive(Debug, Clone)]

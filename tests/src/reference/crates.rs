@@ -123,7 +123,9 @@ fn list_sources(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 /// The modules at the top of a crate that the code of a file `depth` modules below it names: behind `crate::` or as many `super::`, alone or
 /// in a group.
 fn used_modules(text: &str, depth: usize) -> BTreeSet<String> {
-    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    // Tests are at the end of a file; those that have a file of their own are only named.
+    let code = text.replace("#[cfg(test)]\nmod tests;", "");
+    let code = code.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code = lines.collect::<Vec<_>>().join("\n");
     let mut used = BTreeSet::new();
@@ -237,6 +239,7 @@ mod tests {
     fn modules_are_read_from_imports_paths_and_groups() {
         let text = "use crate::a::B;\nuse crate::{c, d::{E, f}, g};\n// crate::h\nfn x() { crate::i::y() }\n#[cfg(test)]\nmod tests { use crate::j; }";
         assert_eq!(used_modules(text, 1).into_iter().collect::<Vec<_>>(), ["a", "c", "d", "g", "i"]);
+        assert_eq!(used_modules("#[cfg(test)]\nmod tests;\nuse crate::a;", 1), ["a".to_owned()].into());
         let text = "use super::super::k;\nuse super::l;\nuse super::super::super::m;\nuse super::super::{n, o::P};";
         assert_eq!(used_modules(text, 2).into_iter().collect::<Vec<_>>(), ["k", "n", "o"]);
         assert_eq!(["a.rs", "a/mod.rs", "a/b.rs", "a/b/mod.rs"].map(|path| depth_of(Path::new(path))), [1, 1, 2, 2]);

@@ -91,9 +91,12 @@ fn modules_of_the_tables_use_lower_layers_only() {
 
 #[test]
 #[on(no_database)]
-fn modules_of_flows_use_one_another_in_no_circle() {
-    let circles = circles_of("core/flow").unwrap();
-    assert!(circles.is_empty(), "modules of core/flow use one another: {circles:?}; move what they share below them");
+fn modules_use_one_another_in_no_circle() {
+    let core = CORE_CRATES.map(|name| format!("core/{name}"));
+    for folder in core.iter().map(String::as_str).chain(["host-native/storage"]) {
+        let circles = circles_of(folder).unwrap();
+        assert!(circles.is_empty(), "modules of {folder} use one another: {circles:?}; move what they share below them");
+    }
 }
 
 #[test]

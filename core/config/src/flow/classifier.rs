@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convengine_text::phrase::without_marks;
+use convengine_text::marked_phrase::without_marks;
 use convengine_understanding::lexical::{Acceptance, Label, LexicalClassifier, TrainingPhrase, TrainingSet};
 
 use super::compiled::{Flow, IntentPhrases};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use convengine_text::expr::Expr;
-use convengine_text::marked_phrase::MarkedPhrase;
-use convengine_text::phrase::{Phrase, without_marks};
+use convengine_text::marked_phrase::{MarkedPhrase, without_marks};
+use convengine_text::phrase::Phrase;
 use convengine_text::variable_path::VariablePath;
 use convengine_understanding::entity::Entity;
 use convengine_understanding::lexical::LazyClassifier;

@@ -11,7 +11,6 @@ use convengine_text::json::canonical;
 use convengine_text::regex::Regex;
 use serde_json::Value;
 
-use crate::Config;
 use crate::issue::Issue;
 use crate::scope::Scopes;
 use crate::source::ConfigSource;
@@ -79,11 +78,20 @@ impl Patterns<'_> {
     }
 }
 
+/// What an earlier configuration was compiled from, and what came of it besides its parts.
+#[derive(Clone, Copy)]
+pub struct EarlierConfig<'c> {
+    /// Its rows.
+    pub source: &'c ConfigSource,
+    /// What its parts need to be shared.
+    pub cache: &'c PartCache,
+}
+
 /// Compiles parts of a configuration from its rows.
 pub struct Parts<'c> {
     tables: Tables,
     source: &'c ConfigSource,
-    earlier: Option<&'c Config>,
+    earlier: Option<EarlierConfig<'c>>,
     /// Whether every scope of the earlier configuration exists, and whether no other does.
     scopes_kept: bool,
     scopes_equal: bool,
@@ -101,38 +109,38 @@ impl<'c> Parts<'c> {
         source: &'c ConfigSource,
         settings: &Value,
         scopes: &Scopes,
-        earlier: Option<&'c Config>,
+        earlier: Option<EarlierConfig<'c>>,
         issues: Vec<Issue>,
     ) -> Parts<'c> {
         let mut hasher = canonical::Hasher::default();
         hasher.add_json(settings);
         let cache = PartCache { settings: hasher.finish(), scopes: scopes.clone(), parts: BTreeMap::new() };
-        let earlier = earlier.filter(|config| config.part_cache.settings == cache.settings);
-        let scopes_kept = earlier.is_some_and(|config| config.part_cache.scopes.is_subset(scopes));
-        let scopes_equal = earlier.is_some_and(|it| it.part_cache.scopes == *scopes);
+        let earlier = earlier.filter(|it| it.cache.settings == cache.settings);
+        let scopes_kept = earlier.is_some_and(|it| it.cache.scopes.is_subset(scopes));
+        let scopes_equal = earlier.is_some_and(|it| it.cache.scopes == *scopes);
         Parts { tables, source, earlier, scopes_kept, scopes_equal, cache, issues, reuse: Reuse::default() }
     }
 
-    /// Compiles a part from the named tables, the first of which is its own.
+    /// Compiles a part from the named tables, the first of which is its own, or shares that of the earlier configuration.
     pub fn compile<T>(
         &mut self,
         names: &'static [&'static str],
-        part: fn(&Config) -> &Part<T>,
+        earlier: Option<&Part<T>>,
         compile: impl FnOnce(&Tables, &mut Patterns<'_>, &mut Vec<Issue>) -> T,
     ) -> Part<T> {
         let name = names.first().copied().unwrap_or_default();
         let rows = Tables(names.iter().filter_map(|name| Some(((*name).to_owned(), self.tables.0.remove(*name)?))).collect());
         let count = rows.0.get(name).map_or(0, Vec::len);
-        let earlier = self.earlier.and_then(|config| Some((config, config.part_cache.parts.get(names)?)));
-        let (part, record) = match earlier {
-            Some((config, record)) if self.is_unchanged(config, names, record) => {
+        let record = self.earlier.and_then(|it| it.cache.parts.get(names));
+        let (part, record) = match earlier.zip(record) {
+            Some((part, record)) if self.is_unchanged(names, record) => {
                 self.reuse.rows_reused += count;
-                (Part::clone(part(config)), Arc::clone(record))
+                (Part::clone(part), Arc::clone(record))
             }
             _ => {
                 self.reuse.rows_compiled += count;
                 let mut issues = Vec::new();
-                let earlier = earlier.map(|it| &it.1.patterns);
+                let earlier = record.map(|it| &it.patterns);
                 let mut patterns = Patterns { earlier, own: BTreeMap::new(), reuse: &mut self.reuse };
                 let part = Part::new(compile(&rows, &mut patterns, &mut issues));
                 let patterns = patterns.own;
@@ -147,9 +155,9 @@ impl<'c> Parts<'c> {
 
     /// Whether a part would be compiled to the same: its rows are the same, and so are the intents and states that they may name. Without
     /// an issue, they name none that does not exist, so that further ones change nothing.
-    fn is_unchanged(&self, earlier: &Config, names: &'static [&'static str], record: &PartRecord) -> bool {
+    fn is_unchanged(&self, names: &'static [&'static str], record: &PartRecord) -> bool {
         let scopes = self.scopes_equal || (self.scopes_kept && record.issues.is_empty());
-        scopes && names.iter().all(|name| self.source.has_same_rows(name, &earlier.source))
+        scopes && self.earlier.is_some_and(|earlier| names.iter().all(|name| self.source.has_same_rows(name, earlier.source)))
     }
 
     /// Returns the issues, what was shared, and what later configurations need.

@@ -2,9 +2,8 @@
 
 mod action;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use convengine_derive::Described;
 use convengine_text::json::path::JsonPath;
 use convengine_text::regex::Regex;
 use convengine_turn::{Candidate, Verdict};
@@ -13,9 +12,9 @@ use super::code::{ANY, is_same_code, to_upper_code};
 use super::column::{
     CREATED_AT, DESCRIPTION, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, json, keyword, pattern, word,
 };
-use super::flow::shape::Keyword;
 use super::issue::Issue;
 use super::parts::Patterns;
+use super::phase::Phase;
 use super::profile::Profile;
 use super::row::{TableRow, by_priority};
 use super::scope::Scopes;
@@ -42,63 +41,6 @@ pub(crate) static RULE: TableShape = TableShape {
         CREATED_AT,
     ],
 };
-
-/// The phase of a turn at which rules run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Described)]
-pub enum Phase {
-    /// After the dialogue act is classified.
-    #[kind("POST_DIALOGUE_ACT")]
-    PostDialogueAct,
-    /// After a classifier chose the intent.
-    #[kind("POST_CLASSIFIER_INTENT")]
-    PostClassifierIntent,
-    /// After the intent resolver chose the intent.
-    #[kind("POST_AGENT_INTENT")]
-    PostAgentIntent,
-    /// After values are extracted.
-    #[kind("POST_SCHEMA_EXTRACTION")]
-    PostSchemaExtraction,
-    /// After a directly requested tool has run.
-    #[kind("POST_TOOL_EXECUTION")]
-    PostToolExecution,
-    /// Before the planner runs.
-    #[kind("PRE_AGENT_MCP")]
-    PreAgentMcp,
-    /// After a question is interpreted as a database query.
-    #[kind("POST_SEMANTIC_INTERPRET")]
-    PostSemanticInterpret,
-    /// After the planner has run.
-    #[kind("POST_AGENT_MCP")]
-    PostAgentMcp,
-    /// Before the response is selected.
-    #[kind("PRE_RESPONSE_RESOLUTION")]
-    PreResponseResolution,
-}
-
-/// Older spellings of phases. (docs/decisions/0040-accepted-spellings.md)
-const OLDER_NAMES: [(&str, Phase); 7] = [
-    ("PIPELINE_RULES", Phase::PreResponseResolution),
-    ("AGENT_POST_INTENT", Phase::PostAgentIntent),
-    ("CLASSIFIER_POST_INTENT", Phase::PostClassifierIntent),
-    ("AGENT_POST_MCP", Phase::PostAgentMcp),
-    ("AGENT_POST_SEMANTIC_INTERPRET", Phase::PostSemanticInterpret),
-    ("SEMANTIC_INTERPRET_POST", Phase::PostSemanticInterpret),
-    ("TOOL_POST_EXECUTION", Phase::PostToolExecution),
-];
-
-impl Phase {
-    /// Parses the name of a phase; `None` gives the default of the column.
-    pub fn parse(name: Option<&str>) -> Option<Phase> {
-        let Some(name) = name else { return Some(Phase::PreResponseResolution) };
-        let older = || OLDER_NAMES.iter().find(|(older_name, _)| is_same_code(older_name, name)).map(|&(_, current)| current);
-        Phase::from_keyword(&name.trim().to_ascii_uppercase()).or_else(older)
-    }
-
-    /// The canonical name in tables and audits.
-    pub fn name(self) -> &'static str {
-        self.keyword()
-    }
-}
 
 /// When a rule applies.
 #[derive(Debug, Clone)]
@@ -151,7 +93,7 @@ impl Rules {
         issues: &mut Vec<Issue>,
     ) -> Rules {
         let mut rules = Rules::default();
-        let rows = by_priority(scopes.rows(tables, "ce_rule", issues));
+        let rows = by_priority(scopes.rows(tables, &RULE, issues));
         for row in rows {
             match compile(&row, regexes) {
                 Ok((phase, _)) if !profile.has_phase(phase) => {
@@ -181,6 +123,15 @@ impl Rule {
     pub fn candidate(&self, verdict: Verdict) -> Candidate {
         Candidate::for_row("ce_rule", self.id, &self.pattern, verdict)
     }
+}
+
+/// The states that enabled rules are for or set, in upper case.
+pub(super) fn state_codes(tables: &Tables) -> BTreeSet<String> {
+    let rules = tables.enabled_rows_of(&RULE);
+    let scoped = rules.iter().filter_map(|it| it.code("state_code"));
+    let sets = |row: &&TableRow<'_>| row.code("action").is_some_and(|action| is_same_code(&action, "SET_STATE"));
+    let set = rules.iter().filter(sets).filter_map(|rule| rule.code("action_value"));
+    scoped.chain(set).map(|it| to_upper_code(&it)).collect()
 }
 
 fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<(Phase, Rule), Issue> {

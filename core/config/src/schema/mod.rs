@@ -125,7 +125,7 @@ pub struct Schemas {
 impl Schemas {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Schemas {
         let mut schemas = Schemas::default();
-        let rows = by_priority(scopes.rows(tables, "ce_output_schema", issues));
+        let rows = by_priority(scopes.rows(tables, &OUTPUT_SCHEMA, issues));
         for row in rows {
             match compile(&row, issues) {
                 Ok(schema) => schemas.add(schema, &row, issues),
@@ -210,11 +210,10 @@ mod tests {
     use serde_json::json;
 
     fn compiled(rows: Value) -> (Schemas, Vec<Issue>) {
-        let intents = json!([{"intent_code": "LOAN"}, {"intent_code": "LOANS"}]);
-        let rules = json!([{"rule_id": 1, "state_code": "ASK"}]);
-        let tables: Tables = serde_json::from_value(json!({"ce_intent": intents, "ce_rule": rules, "ce_output_schema": rows})).unwrap();
+        let scopes = Scopes::new(["LOAN", "LOANS"].map(str::to_owned).into(), ["ASK".to_owned()].into());
+        let tables: Tables = serde_json::from_value(json!({"ce_output_schema": rows})).unwrap();
         let mut issues = Vec::new();
-        (Schemas::compile(&tables, &Scopes::from_tables(&tables), &mut issues), issues)
+        (Schemas::compile(&tables, &scopes, &mut issues), issues)
     }
 
     fn row(id: i64, state: &str, schema_type: Value, priority: Value) -> Value {

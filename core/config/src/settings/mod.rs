@@ -78,7 +78,7 @@ pub struct Settings {
 impl Default for Settings {
     /// The settings of an empty tree.
     fn default() -> Settings {
-        Settings::read(&Value::Null, &super::Tables::default().config_rows(), &mut Vec::new())
+        Settings::read(&Value::Null, &ConfigRows::default(), &mut Vec::new())
     }
 }
 
@@ -94,7 +94,7 @@ impl Settings {
     /// # Ok::<(), &str>(())
     /// ```
     pub fn known_keys() -> Vec<SettingKey> {
-        Settings::read_with_keys(&Value::Null, &super::Tables::default().config_rows(), &mut Vec::new()).1
+        Settings::read_with_keys(&Value::Null, &ConfigRows::default(), &mut Vec::new()).1
     }
 
     pub(super) fn read(tree: &Value, rows: &ConfigRows, issues: &mut Vec<Issue>) -> Settings {

@@ -183,16 +183,16 @@ impl ExecutorSet {
     /// Compiles the rows; `defaults` is the default policy of HTTP calls.
     pub fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> ExecutorSet {
         let mut set = ExecutorSet { mcp: McpTools::compile(tables, issues), ..ExecutorSet::default() };
-        for row in tables.enabled_rows("ce_http_tool") {
+        for row in tables.enabled_rows_of(&HTTP_TOOL) {
             match HttpCall::compile(&http_source(&row), defaults) {
                 Ok(call) => drop(set.http.insert(row.id(), Arc::new(call))),
                 Err((column, reason)) => set.skip_row(&row, column, &reason, "the column is corrected", issues),
             }
         }
-        for row in tables.enabled_rows("ce_mcp_db_tool") {
+        for row in tables.enabled_rows_of(&DB_TOOL) {
             set.add_query(&row, issues);
         }
-        for row in tables.enabled_rows("cv_tool_spec") {
+        for row in tables.enabled_rows_of(&TOOL_SPEC) {
             set.add_spec(&row, issues);
         }
         set

@@ -12,6 +12,7 @@ use crate::column::{CREATED_AT, DESCRIPTION, ENABLED, TableShape, json, keyword,
 use crate::flow::document::Approval;
 use crate::flow::shape::{Keyword, Meaning};
 use crate::issue::Issue;
+use crate::mcp_code::split_mcp_code;
 use crate::row::TableRow;
 use crate::tables::Tables;
 
@@ -90,7 +91,7 @@ impl McpTools {
     /// Compiles the rows of `cv_mcp_tool`.
     pub fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> McpTools {
         let mut tools = McpTools::default();
-        for row in tables.rows("cv_mcp_tool") {
+        for row in tables.rows_of(&MCP_TOOL) {
             let code = row.code("tool_code").unwrap_or_default();
             let compiled = compile(&row, &code).map(Arc::new).map_err(|(column, reason)| {
                 let issue = row.error(column, &reason, "the tool is approved again");
@@ -111,24 +112,6 @@ impl McpTools {
         let missing = || format!("the tool '{code}' is not approved: approve it among the tools of its server").into();
         self.0.get(code).cloned().unwrap_or_else(|| Err(missing()))
     }
-}
-
-/// Splits the code `mcp.SERVER.TOOL` into server and tool, of which the tool may have dots.
-///
-/// ```
-/// use convengine_config::{join_mcp_code, split_mcp_code};
-///
-/// assert_eq!(split_mcp_code("mcp.shop.orders.find"), Some(("shop", "orders.find")));
-/// assert_eq!(join_mcp_code("shop", "orders.find"), "mcp.shop.orders.find");
-/// assert_eq!(split_mcp_code("shop.find"), None);
-/// ```
-pub fn split_mcp_code(code: &str) -> Option<(&str, &str)> {
-    code.strip_prefix("mcp.")?.split_once('.').filter(|(server, tool)| !server.is_empty() && !tool.is_empty())
-}
-
-/// Returns the code of a tool of a server; see [`split_mcp_code`].
-pub fn join_mcp_code(server: &str, tool: &str) -> String {
-    format!("mcp.{server}.{tool}")
 }
 
 /// What a call of a tool does, and whether it is idempotent, by the annotations of its definition. A tool without annotations counts as
@@ -196,14 +179,5 @@ mod tests {
         assert_eq!(classify(json!({"destructiveHint": false})), (EffectClass::Write, false));
         assert_eq!(classify(json!({"destructiveHint": false, "idempotentHint": true})), (EffectClass::Write, true));
         assert_eq!(classify(json!({"readOnlyHint": "true", "idempotentHint": 1})), (EffectClass::Irreversible, false));
-    }
-
-    #[test]
-    fn a_code_names_server_and_tool() {
-        assert_eq!(split_mcp_code("mcp.acme-oms.orders.get"), Some(("acme-oms", "orders.get")));
-        assert_eq!(join_mcp_code("acme-oms", "orders.get"), "mcp.acme-oms.orders.get");
-        for code in ["mcp.acme", "mcp..x", "mcp.a.", "acme.get", ""] {
-            assert_eq!(split_mcp_code(code), None, "{code}");
-        }
     }
 }

@@ -21,7 +21,7 @@ use crate::flow::document::Approval;
 pub use executor::{ArgumentsSchema, Executor, SqlTemplate};
 pub(super) use executor::{DB_TOOL, HTTP_TOOL, TOOL_SPEC};
 pub(super) use mcp::{MCP_TOOL, SERVER};
-pub use mcp::{McpTool, classify_mcp_tool, join_mcp_code, mcp_spec, split_mcp_code};
+pub use mcp::{McpTool, classify_mcp_tool, mcp_spec};
 
 pub(crate) static TOOL: TableShape = TableShape {
     name: "ce_mcp_tool",
@@ -122,7 +122,7 @@ impl Tools {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Tools {
         let executors = executor::ExecutorSet::compile(tables, defaults, issues);
         let mut tools = Tools::default();
-        for row in scopes.rows(tables, "ce_mcp_tool", issues) {
+        for row in scopes.rows(tables, &TOOL, issues) {
             match compile(&row, &executors, issues) {
                 Ok(tool) => tools.add(&row, tool),
                 Err(issue) => issues.push(issue),
@@ -182,7 +182,7 @@ impl Tools {
 /// Returns the tools of tables without looking at their scopes, for checks of rows.
 pub fn read_tools(tables: &Tables) -> Vec<Tool> {
     let executors = executor::ExecutorSet::compile(tables, &Settings::default().tools.http, &mut Vec::new());
-    tables.enabled_rows("ce_mcp_tool").iter().filter_map(|row| compile(row, &executors, &mut Vec::new()).ok()).collect()
+    tables.enabled_rows_of(&TOOL).iter().filter_map(|row| compile(row, &executors, &mut Vec::new()).ok()).collect()
 }
 
 impl Tool {

@@ -1,7 +1,8 @@
 //! Phrases that teach the wrong intent, and intents that are learned badly. (I015, I016)
 
 use convengine_config::flow::DocumentIssue;
-use convengine_text::phrase::{Phrase, without_marks};
+use convengine_text::marked_phrase::without_marks;
+use convengine_text::phrase::Phrase;
 use convengine_understanding::lexical::validate;
 
 use super::context::FlowContext;

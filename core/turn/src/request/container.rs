@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{EffectClass, Map};
+use super::EffectClass;
+use crate::Map;
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 10_000;

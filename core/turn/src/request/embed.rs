@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Usage;
-use crate::EffectClass;
+use super::{EffectClass, Usage};
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 10_000;

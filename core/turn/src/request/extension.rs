@@ -4,8 +4,8 @@ use convengine_text::json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Reply;
-use crate::{EffectClass, EffectError, EffectErrorKind, EffectResult};
+use super::{EffectClass, EffectResult, Reply};
+use crate::error::{EffectError, EffectErrorKind};
 
 /// All messages sent to the extension in this call: its start, and the answers to its requests.
 ///

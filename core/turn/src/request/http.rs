@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, Request};
-use crate::{EffectClass, Operation};
+use super::{EffectClass, Operation, Reply, Request};
 
 /// Placeholder for the address of a pack's fake service; calls to it are answered from the pack.
 pub const STUB_ADDRESS: &str = "${STUB}";

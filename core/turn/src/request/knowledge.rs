@@ -3,8 +3,7 @@
 use convengine_understanding::knowledge::{Chunk, CollectionStats, Fused, KeywordCandidate, fuse, rank_keyword};
 use serde::{Deserialize, Serialize};
 
-use super::Usage;
-use crate::EffectClass;
+use super::{EffectClass, Usage};
 
 /// Deadline in milliseconds; it includes the embedding of the query.
 const DEADLINE_MS: u32 = 15_000;

@@ -4,9 +4,7 @@ use convengine_text::reasoning::ReasoningSplitter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{LlmDialogue, LlmToolCall};
-use super::{Reply, Request};
-use crate::{EffectClass, Operation};
+use super::{EffectClass, LlmDialogue, LlmToolCall, Operation, Reply, Request};
 
 /// The purposes of model calls. (docs/spec/interface.md#3)
 pub const LLM_PURPOSES: [&str; 19] = [

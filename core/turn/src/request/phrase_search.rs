@@ -3,8 +3,7 @@
 use convengine_understanding::knowledge::PhraseVectors;
 use serde::{Deserialize, Serialize};
 
-use super::Usage;
-use crate::EffectClass;
+use super::{EffectClass, Usage};
 
 /// Deadline in milliseconds; it includes the embedding of the text.
 const DEADLINE_MS: u32 = 10_000;

@@ -4,8 +4,9 @@ use convengine_text::json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Reply;
-use crate::{EffectClass, EffectError, EffectErrorKind, EffectResult, Map};
+use super::{EffectClass, EffectResult, Reply};
+use crate::Map;
+use crate::error::{EffectError, EffectErrorKind};
 
 /// Instructions that a script may execute.
 const FUEL: u64 = 50_000_000;

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, Request};
-use crate::{EffectClass, Operation};
+use super::{EffectClass, Operation, Reply, Request};
 
 /// The longest wait, in milliseconds.
 const MAX_MS: u32 = 10_000;

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{EffectClass, Map};
+use super::EffectClass;
+use crate::Map;
 
 /// A query that the host validates, renders again and runs in a read-only transaction.
 ///

@@ -4,7 +4,9 @@ use convengine_text::json::decode_both;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::{EffectClass, Map, Payload};
+use super::EffectClass;
+use crate::Map;
+use crate::outcome::Payload;
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 30_000;

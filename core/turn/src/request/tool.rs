@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reply, Request};
-use crate::{EffectClass, Map, Operation};
+use super::{EffectClass, Operation, Reply, Request};
+use crate::Map;
 
 /// The group of tools of MCP servers.
 pub const MCP_GROUP: &str = "MCP";

@@ -1,10 +1,11 @@
 //! German.
 
+use super::command_words::CommandWords;
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
-use crate::Kind;
+use crate::action::Action;
 use crate::calendar::{Part, Unit};
-use crate::commands::CommandWords;
-use crate::grammar::{Action, Category};
+use crate::category::Category;
+use crate::kind::Kind;
 
 /// A pattern with what may follow a time without being part of it: the end, or one of these words.
 macro_rules! followed {

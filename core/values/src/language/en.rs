@@ -1,10 +1,11 @@
 //! English.
 
+use super::command_words::CommandWords;
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
-use crate::Kind;
+use crate::action::Action;
 use crate::calendar::{Part, Unit};
-use crate::commands::CommandWords;
-use crate::grammar::{Action, Category};
+use crate::category::Category;
+use crate::kind::Kind;
 
 /// Words of the past: a day that is said with one is gone.
 const PAST: &str = "went|drank|ate|visited|happened";

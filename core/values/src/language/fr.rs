@@ -1,10 +1,11 @@
 //! French.
 
+use super::command_words::CommandWords;
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
-use crate::Kind;
+use crate::action::Action;
 use crate::calendar::{Part, Unit};
-use crate::commands::CommandWords;
-use crate::grammar::{Action, Category};
+use crate::category::Category;
+use crate::kind::Kind;
 
 /// Words before a duration.
 macro_rules! lasting {

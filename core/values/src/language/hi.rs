@@ -1,10 +1,11 @@
 //! Hindi. Devanagari is folded as well: without nukta and virama.
 
+use super::command_words::CommandWords;
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
-use crate::Kind;
+use crate::action::Action;
 use crate::calendar::{Part, Unit};
-use crate::commands::CommandWords;
-use crate::grammar::{Action, Category};
+use crate::category::Category;
+use crate::kind::Kind;
 
 /// Words that say that `कल` and `परसों` are past.
 const PAST: &str = "था|थी|थे|थीं|चुका|चुकी|चुके|गया|गई|गयी|गए|गये|हुआ|आया|आई|आयी|मैंने|मैने|हमने|बीता|बीती|लिया|पहुँचा|पहुंचा|पहुँची|पहुंची|मिला|मिली|कटा|कटे";

@@ -1,6 +1,7 @@
 //! Languages as data: one file each. Words are folded: lower case, without accents, hyphens and apostrophes as blanks.
 
 pub(crate) mod choice_words;
+pub(crate) mod command_words;
 mod de;
 mod en;
 mod es;
@@ -10,10 +11,10 @@ mod it;
 mod nl;
 mod pt;
 
-use std::sync::OnceLock;
-
-use crate::commands::CommandWords;
-use crate::grammar::{Action, Category, Grammar};
+use self::command_words::CommandWords;
+use crate::action::Action;
+use crate::category::Category;
+use crate::kind::Kind;
 use crate::phrases::Phrases;
 
 /// What a language says numbers, dates, amounts and consent with.
@@ -22,7 +23,7 @@ pub(crate) struct Language {
     pub code: &'static str,
     /// Number words.
     pub numbers: NumberWords,
-    /// Rules by what they make: a pattern and what it means. Patterns are described at [`Grammar`].
+    /// Rules by what they make: a pattern and what it means. Patterns are described at [`grammar`](crate::grammar).
     pub rules: &'static [(Category, &'static [(&'static str, Action)])],
     /// Prepositions and articles before a day or a time, which are no part of its place.
     pub lead_ins: &'static str,
@@ -63,7 +64,7 @@ pub(crate) struct RangeWords {
 /// Words that forbid values of some kinds, as data or compiled.
 pub(crate) struct Veto<List = &'static str> {
     /// The kinds.
-    pub kinds: &'static [crate::Kind],
+    pub kinds: &'static [Kind],
     /// Phrases directly before a value, separated by `|`.
     pub before: List,
     /// Phrases directly behind a value, separated by `|`.
@@ -71,7 +72,8 @@ pub(crate) struct Veto<List = &'static str> {
 }
 
 impl Veto {
-    fn compile(&self) -> Veto<Phrases> {
+    /// Compiles the lists.
+    pub fn compile(&self) -> Veto<Phrases> {
         Veto { kinds: self.kinds, before: Phrases::new(self.before), behind: Phrases::new(self.behind) }
     }
 }
@@ -171,31 +173,6 @@ impl Consent {
     }
 }
 
-/// A language with its compiled grammar and lists.
-pub(crate) struct CompiledLanguage {
-    pub language: &'static Language,
-    pub grammar: Grammar,
-    pub commands: CommandWords<Phrases>,
-    pub consent: Consent<Phrases>,
-    pub vetoes: Vec<Veto<Phrases>>,
-    pub negations: Phrases,
-    pub mock_negations: Phrases,
-}
-
-impl CompiledLanguage {
-    fn new(language: &'static Language) -> CompiledLanguage {
-        CompiledLanguage {
-            language,
-            grammar: Grammar::new(language),
-            commands: language.commands.compile(),
-            consent: language.consent.compile(),
-            vetoes: language.vetoes.iter().map(Veto::compile).collect(),
-            negations: Phrases::new(language.negations),
-            mock_negations: Phrases::new(language.mock_negations),
-        }
-    }
-}
-
 /// English first: it stands for all others.
 pub(crate) const LANGUAGES: [&Language; 8] =
     [&en::LANGUAGE, &de::LANGUAGE, &es::LANGUAGE, &fr::LANGUAGE, &hi::LANGUAGE, &it::LANGUAGE, &pt::LANGUAGE, &nl::LANGUAGE];
@@ -203,17 +180,6 @@ pub(crate) const LANGUAGES: [&Language; 8] =
 /// The codes of the languages, English first.
 pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
     LANGUAGES.iter().map(|it| it.code)
-}
-
-/// The language of a locale; English for one that is not known.
-pub(crate) fn language_of(locale: &str) -> &'static CompiledLanguage {
-    static COMPILED: [OnceLock<CompiledLanguage>; LANGUAGES.len()] = [const { OnceLock::new() }; LANGUAGES.len()];
-    let code = locale.split(['-', '_']).next().unwrap_or_default();
-    let known = LANGUAGES.iter().zip(&COMPILED).find(|it| code.eq_ignore_ascii_case(it.0.code));
-    let [english, ..] = &LANGUAGES;
-    let [english_slot, ..] = &COMPILED;
-    let (language, slot) = known.unwrap_or((english, english_slot));
-    slot.get_or_init(|| CompiledLanguage::new(language))
 }
 
 /// The region of a locale in upper case; empty without one.

@@ -1,10 +1,11 @@
 //! Portuguese.
 
+use super::command_words::CommandWords;
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
-use crate::Kind;
+use crate::action::Action;
 use crate::calendar::{Part, Unit};
-use crate::commands::CommandWords;
-use crate::grammar::{Action, Category};
+use crate::category::Category;
+use crate::kind::Kind;
 
 /// What follows the name of a weekday that is an ordinal, too, where it is a weekday.
 macro_rules! behind_weekday {

@@ -3,7 +3,9 @@
 use convengine_core::turn::Millis;
 
 use crate::casts::with_casts;
-use crate::database::{DatabaseRow, Pool, SqlValue};
+use crate::database::Pool;
+use crate::database_row::DatabaseRow;
+use crate::statement::SqlValue;
 
 use super::deployment_token::{self, DeploymentToken};
 use super::program_key::ProgramKey;

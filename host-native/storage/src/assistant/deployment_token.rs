@@ -3,7 +3,9 @@
 use convengine_core::turn::Millis;
 
 use crate::casts::with_casts;
-use crate::database::{DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::Pool;
+use crate::database_row::DatabaseRow;
+use crate::statement::{SqlValue, Statement};
 
 /// A token without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]

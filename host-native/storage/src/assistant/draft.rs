@@ -3,8 +3,10 @@
 use convengine_core::turn::Millis;
 use serde_json::Value;
 
-use crate::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::{Connection, Pool};
+use crate::database_row::DatabaseRow;
 use crate::schema;
+use crate::statement::{SqlValue, Statement};
 
 use super::program_key::{DocumentKind, ProgramKey};
 

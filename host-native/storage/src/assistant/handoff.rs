@@ -3,9 +3,11 @@
 use convengine_core::turn::Millis;
 
 use crate::casts::with_casts;
-use crate::database::{DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::Pool;
+use crate::database_row::DatabaseRow;
 use crate::rows::Column::{Integer, Text};
 use crate::rows::RowStatement;
+use crate::statement::{SqlValue, Statement};
 
 use super::program_key::ProgramKey;
 

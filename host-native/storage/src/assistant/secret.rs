@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use convengine_core::turn::Millis;
 
-use crate::database::{DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::Pool;
+use crate::database_row::DatabaseRow;
+use crate::statement::{SqlValue, Statement};
 
 /// A secret without its value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

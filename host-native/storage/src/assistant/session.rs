@@ -6,10 +6,12 @@ use convengine_core::turn::{LoadedSession, Millis};
 use serde_json::Value as Json;
 
 use crate::casts::with_casts;
-use crate::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::{Connection, Pool};
+use crate::database_row::DatabaseRow;
 use crate::load::LoadedConversation;
 use crate::rows::Column::{Integer, Json as JsonText, Text};
 use crate::rows::RowStatement;
+use crate::statement::{SqlValue, Statement};
 
 use super::program_key::ProgramKey;
 

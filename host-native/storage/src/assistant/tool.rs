@@ -3,8 +3,9 @@
 use convengine_core::turn::Millis;
 use serde_json::json;
 
-use crate::database::{Connection, Pool, SqlValue, Statement};
+use crate::database::{Connection, Pool};
 use crate::schema;
+use crate::statement::{SqlValue, Statement};
 
 /// Inserts or replaces a tool.
 pub async fn save(pool: &Pool, id: &str, document: &str, at: Millis) -> sqlx::Result<()> {

@@ -2,7 +2,9 @@
 
 use convengine_core::turn::Millis;
 
-use crate::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::{Connection, Pool};
+use crate::database_row::DatabaseRow;
+use crate::statement::{SqlValue, Statement};
 
 /// A version without its document.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,9 +4,11 @@ use convengine_core::turn::Millis;
 use serde_json::Value as Json;
 
 use crate::casts::with_casts;
-use crate::database::{DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::Pool;
+use crate::database_row::DatabaseRow;
 use crate::rows::Column::{Integer, Json as JsonText, Text};
 use crate::rows::{Column, RowStatement};
+use crate::statement::{SqlValue, Statement};
 
 /// What a list of runs contains.
 #[derive(Debug, Clone, Default)]

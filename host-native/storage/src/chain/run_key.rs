@@ -3,7 +3,8 @@
 use convengine_core::turn::Millis;
 
 use crate::casts::with_casts;
-use crate::database::{Pool, SqlValue, Statement};
+use crate::database::Pool;
+use crate::statement::{SqlValue, Statement};
 
 /// How long a key is valid, in milliseconds.
 pub const KEY_TTL_MS: Millis = 24 * 60 * 60 * 1000;

@@ -2,7 +2,9 @@
 
 use convengine_core::turn::Millis;
 
-use crate::database::{DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::Pool;
+use crate::database_row::DatabaseRow;
+use crate::statement::{SqlValue, Statement};
 
 /// The status of a published chain.
 #[derive(Debug, Clone, PartialEq, Eq)]

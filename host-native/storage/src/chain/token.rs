@@ -3,7 +3,8 @@
 use convengine_core::turn::Millis;
 
 use crate::casts::with_casts;
-use crate::database::{Pool, SqlValue};
+use crate::database::Pool;
+use crate::statement::SqlValue;
 
 /// The wait that a token is for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,8 +7,10 @@ use serde_json::json;
 
 pub use search::{StoredJournal, StoredValues, find_without_rows, list_journals, list_values};
 
-use super::database::{Connection, DatabaseRow, SqlValue, Statement};
+use super::database::Connection;
+use super::database_row::DatabaseRow;
 use super::schema;
+use super::statement::{SqlValue, Statement};
 
 /// A table with the statement that deletes the rows in which a column is one of the conversations `$1`.
 macro_rules! rows_of {

@@ -1,7 +1,9 @@
 //! What is stored of conversations, for a search in it.
 
 use crate::casts::with_casts;
-use crate::database::{Connection, DatabaseRow, SqlValue, Statement};
+use crate::database::Connection;
+use crate::database_row::DatabaseRow;
+use crate::statement::{SqlValue, Statement};
 
 /// The values that the rows of a conversation hold, each as JSON text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use sqlx::migrate::Migrator;
 
 use super::has_column;
-use crate::database::{Connection, Statement};
+use crate::database::Connection;
+use crate::statement::Statement;
 
 /// The last migration that such databases may have.
 pub(super) const LAST_VERSION: i64 = 15;

@@ -10,7 +10,8 @@ use include_dir::{Dir, File, include_dir};
 use sqlx::SqlStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
-use super::database::{Connection, SqlValue, Statement, writes_turns_only};
+use super::database::{Connection, writes_turns_only};
+use super::statement::{SqlValue, Statement};
 
 /// The table of applied migrations.
 const VERSION_TABLE: &str = "cv_migration";

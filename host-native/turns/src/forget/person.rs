@@ -284,7 +284,7 @@ fn is_same_number(number: Option<f64>, text: &str) -> bool {
     number.abs() < MAX_EXACT && number.total_cmp(&parsed).is_eq()
 }
 
-/// Replaces NUL as what PostgreSQL stores in its place; see `storage::commit::replace_nul`.
+/// Replaces NUL as what PostgreSQL stores in its place; see `storage::nul::replace_nul`.
 fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

@@ -386,8 +386,8 @@ mod tests {
     use super::*;
     use futures_util::future::join_all;
 
-    use convengine_storage::database::Statement;
     use convengine_storage::in_memory;
+    use convengine_storage::statement::Statement;
     use convengine_storage::testing::{lock_turn, postgres};
     use convengine_storage::turn_rows::TurnRow;
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::super::shape::{Absent, Described, Pattern, Shape, Unread};
 use super::Approval;
 use super::text::{FlowTemplate, ValueTemplate};
-use crate::join_mcp_code;
+use crate::mcp_code::join_mcp_code;
 
 /// An HTTP request. See [task and tool calls](task-http.md) for what is sent and how failures are reported.
 #[derive(Debug, Clone, Described)]

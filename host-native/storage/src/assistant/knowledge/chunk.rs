@@ -5,7 +5,9 @@ use convengine_core::turn::Passage;
 use serde_json::json;
 
 use super::source::SourceVersion;
-use crate::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::{Connection, Pool};
+use crate::database_row::DatabaseRow;
+use crate::statement::{SqlValue, Statement};
 
 /// The largest position in a `tsvector`, which holds a count. A chunk has fewer terms.
 const MAX_COUNT: u32 = 16_383;

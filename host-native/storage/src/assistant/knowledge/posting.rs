@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::chunk::{quote, token};
-use crate::database::{DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::Pool;
+use crate::database_row::DatabaseRow;
+use crate::statement::{SqlValue, Statement};
 
 /// A searchable source and its chunks.
 #[derive(Debug, Clone, PartialEq, Eq)]

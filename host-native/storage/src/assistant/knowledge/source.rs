@@ -3,7 +3,9 @@
 use convengine_core::knowledge::{Source, SourceFormat};
 use convengine_core::turn::Millis;
 
-use crate::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::{Connection, Pool};
+use crate::database_row::DatabaseRow;
+use crate::statement::{SqlValue, Statement};
 
 /// The knowledge base of an assistant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

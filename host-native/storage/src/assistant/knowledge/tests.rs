@@ -8,8 +8,8 @@ use super::source::{
 };
 use super::vector::{self, ChunkVector, EmbeddingJob, VectorSearch, prepare_search};
 use super::{chunk, find_postings, load_directory};
-use crate::database::Statement;
 use crate::schema::migrate;
+use crate::statement::Statement;
 use crate::testing::each_database;
 
 fn source(id: &str, text: &str) -> Source {

@@ -5,7 +5,9 @@ use convengine_core::turn::Millis;
 use serde_json::json;
 
 use super::source::SourceVersion;
-use crate::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use crate::database::{Connection, Pool};
+use crate::database_row::DatabaseRow;
+use crate::statement::{SqlValue, Statement};
 
 /// A source whose chunks have no vectors of the current model.
 #[derive(Debug, Clone, PartialEq, Eq)]

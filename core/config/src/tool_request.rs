@@ -1,10 +1,9 @@
 //! `ce_tool`: tool requests that the configuration makes at an intent and a state. (docs/decisions/0034-tools-requested-by-table.md)
 
-mod args;
-
 use convengine_text::json::path::JsonPath;
 use convengine_turn::{Candidate, Verdict};
 
+use super::args_template::ArgsTemplate;
 use super::column::{DESCRIPTION, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, json, text};
 use super::flow::shape::{Meaning, Target, TextUse};
 use super::issue::Issue;
@@ -13,8 +12,6 @@ use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 use super::tool::canonical_tool_group;
-
-pub use args::ArgsTemplate;
 
 pub(crate) static TOOL_REQUEST: TableShape = TableShape {
     name: "ce_tool",
@@ -63,7 +60,7 @@ pub struct ToolRequestRows(ScopeIndex<ToolRequestRow>);
 
 impl ToolRequestRows {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> ToolRequestRows {
-        let rows = by_priority(scopes.rows(tables, "ce_tool", issues));
+        let rows = by_priority(scopes.rows(tables, &TOOL_REQUEST, issues));
         ToolRequestRows(ScopeIndex::compile(&rows, issues, |row, _| compile(row)))
     }
 
