@@ -94,7 +94,7 @@ pub fn has_possible_side_effects(tool: &Tool, error: &EffectError) -> bool {
         // Specs read files and documents, SQL reads the database; a tool that is not set up does nothing.
         Executor::Spec(_) | Executor::Sql(_) | Executor::Calculator(_) | Executor::Unavailable(_) => false,
     };
-    acts && error.status != Some(503) && error.kind.may_have_acted()
+    acts && error.may_have_acted()
 }
 
 async fn call_host_tool(
