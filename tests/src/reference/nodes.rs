@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use anyhow::{Context, Result};
 use convengine_core::config::flow::document::NodeKind;
-use convengine_core::config::flow::json_schema_with_links;
+use convengine_core::config::flow::document_schema_with_links;
 use convengine_core::config::flow::shape::{Fields, Kinds};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ const PARTS: [(&str, &str); 17] = [
 /// # Errors
 /// If the examples cannot be parsed.
 pub fn page() -> Result<Page> {
-    let schema = json_schema_with_links();
+    let schema = document_schema_with_links("conversation_flow").context("flow documents have a schema")?;
     let examples: Value = serde_json::from_str(include_str!("data/node_examples.json"))?;
     let writer = Writer { schema: &schema, gaps: RefCell::default() };
     let mut body = prose(include_str!("data/nodes_intro.txt"));
