@@ -19,7 +19,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 #[cfg(feature = "engine")]
 pub use engine::{Engine, conversation_id};
 #[cfg(feature = "lint")]
-pub use lint::{classifier_reports, find_issues, lint, match_pattern, match_texts};
+pub use lint::{classifier_reports, document_schema, find_issues, lint, match_pattern, match_texts};
 pub use types::Issue;
 
 /// Converts what is only looked at to a JavaScript object. Integers that JavaScript would not tell apart are rounded, as `JSON.parse` does.

@@ -1,6 +1,6 @@
 import type { Decision, Failure, TurnJournal, LoadedPack, PlayedTurn, Progress, Reply, Request, Run } from './protocol';
 import type { ScriptIssue } from './effects/script';
-import type { Issue, StepSessions, TurnDetails, TurnRecord } from './types';
+import type { Issue, JsonObject, StepSessions, TurnDetails, TurnRecord } from './types';
 
 /** A failed engine request. */
 export class EngineError extends Error {
@@ -128,6 +128,11 @@ export class EngineClient {
   /** Matches texts against the pattern of a row; null where matching takes too many steps. */
   async match(kind: string, pattern: string, texts: string[]): Promise<(boolean | null)[]> {
     return (await this.request({ type: 'match', kind, pattern, texts }, 'matches')).matches;
+  }
+
+  /** Returns the JSON Schema of documents of a kind, such as `workflow_chain`. */
+  async documentSchema(doc: string): Promise<JsonObject> {
+    return JSON.parse((await this.request({ type: 'schema', doc }, 'schema')).schema) as JsonObject;
   }
 
   /** Deletes turns that cannot be continued any more. */

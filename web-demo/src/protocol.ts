@@ -13,6 +13,7 @@ export type Request =
   | { id: number; type: 'ping' }
   | { id: number; type: 'lint'; pack: string }
   | { id: number; type: 'match'; kind: string; pattern: string; texts: string[] }
+  | { id: number; type: 'schema'; doc: string }
   | { id: number; type: 'forget'; turns: number[] }
   | { id: number; type: 'replay'; journal: string; pack: string; parent: number | null }
   | { id: number; type: 'inspect'; turn: number }
@@ -126,6 +127,7 @@ export type Reply =
   | { id: number; type: 'checked'; problem: string }
   | { id: number; type: 'issues'; issues: Issue[] }
   | { id: number; type: 'matches'; matches: (boolean | null)[] }
+  | { id: number; type: 'schema'; schema: string }
   | ({ id: number; type: 'failed' } & Failure);
 
 /** The journal of a turn, with its pack and hashes. */

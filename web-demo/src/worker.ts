@@ -64,6 +64,8 @@ function perform(request: Request): Reply | Promise<Reply> {
       return { id, type: 'done' };
     case 'match':
       return linter.match(request.kind, request.pattern, request.texts).then((matches) => ({ id, type: 'matches', matches }));
+    case 'schema':
+      return linter.schema(request.doc).then((schema) => ({ id, type: 'schema', schema }));
     case 'lint':
       return linter.issues(request.pack).then((issues) => {
         // The first edit is compared with these.

@@ -19,7 +19,7 @@ pub fn implement(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
 
 fn implement_keywords(input: &DeriveInput, data: &DataEnum, attributes: &TypeAttributes) -> Result<TokenStream> {
     let name = &input.ident;
-    let mut words = Vec::new();
+    let (mut words, mut help) = (Vec::new(), Vec::new());
     let mut default = None;
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
@@ -31,6 +31,7 @@ fn implement_keywords(input: &DeriveInput, data: &DataEnum, attributes: &TypeAtt
             default = Some((format!("\"{word}\""), &variant.ident));
         }
         words.push((word, &variant.ident));
+        help.push(doc_comment(&variant.attrs));
     }
     let (texts, variants): (Vec<_>, Vec<_>) = words.into_iter().unzip();
     let shape = attributes.define(quote!(crate::flow::shape::Shape::Enum(&[#(#texts),*])), &doc_comment(&input.attrs));
@@ -48,6 +49,7 @@ fn implement_keywords(input: &DeriveInput, data: &DataEnum, attributes: &TypeAtt
         impl crate::flow::shape::Described for #name {
             const SHAPE: crate::flow::shape::Shape = #shape;
             const DEFAULT: &'static str = #published;
+            const WORD_HELP: &'static [&'static str] = &[#(#help),*];
 
             fn read(value: &serde_json::Value) -> Option<Self> {
                 crate::flow::shape::Keyword::from_keyword(value.as_str()?)

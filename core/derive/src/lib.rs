@@ -44,6 +44,7 @@ use syn::{Data, DeriveInput, Error, parse_macro_input};
 /// | `keep_null` | null is a value |
 /// | `of = "list"` | only this kind has it |
 /// | `example = "…"`, `title = "…"`, `shown_if("mode", "call")` | for people: an example as JSON, its label, and when a form shows it |
+/// | `multiline` | a form edits it in several lines |
 /// | `flatten` | the members of the type are members of this object |
 /// | `kinds` | the type is an enum with the kinds of this object |
 /// | `tag` | it holds the kind |
@@ -51,7 +52,8 @@ use syn::{Data, DeriveInput, Error, parse_macro_input};
 ///
 /// On a variant, `#[kind("NAME")]` or `#[kind(name = "NAME")]` is its name (without it, its own in lower case with `_`), `from = Type` the type
 /// as which the content is read and from which the enum is converted, `optional` that the content may be absent, and `unwritten` that no
-/// document names it. Several make several kinds. A doc comment is the description of what it stands on.
+/// document names it. Several make several kinds. A doc comment is the description of what it stands on; on a keyword, what a
+/// form offers.
 #[proc_macro_derive(Described, attributes(described, member, kind))]
 pub fn derive_described(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

@@ -40,7 +40,7 @@ impl<'f> Member<'f> {
 
     /// The expression of its `MemberShape`.
     pub fn describe(&self) -> TokenStream {
-        let MemberAttributes { is_required, title, example, roots, roots_need, meaning, shown_if, .. } = &self.attributes;
+        let MemberAttributes { is_required, title, example, roots, roots_need, meaning, shown_if, is_multiline, .. } = &self.attributes;
         let (name, shape, default, help) = (self.name(), self.shape(), self.published_default(), doc_comment(&self.field.attrs));
         let title = title.as_ref().map_or_else(|| title_of(&name), LitStr::value);
         let example = example.as_ref().map(LitStr::value).unwrap_or_default();
@@ -63,6 +63,7 @@ impl<'f> Member<'f> {
             }
             None => quote!(None),
         };
+        let word_help = self.word_help();
         quote!(crate::flow::shape::MemberShape {
             name: #name,
             shape: #shape,
@@ -75,6 +76,8 @@ impl<'f> Member<'f> {
             roots: &[#(#roots),*],
             roots_need: #roots_need,
             shown_if: #shown_if,
+            is_multiline: #is_multiline,
+            word_help: #word_help,
         })
     }
 
@@ -124,6 +127,16 @@ impl<'f> Member<'f> {
             })),
             None => plain,
         }
+    }
+
+    /// What its words mean, where its type says which words it allows.
+    fn word_help(&self) -> TokenStream {
+        let MemberAttributes { shape, each, .. } = &self.attributes;
+        if shape.is_some() || each.is_some() {
+            return quote!(&[]);
+        }
+        let read = self.type_read();
+        quote!(<#read as crate::flow::shape::Described>::WORD_HELP)
     }
 
     /// The default that the schema publishes, as JSON: the declared one, or that of the type.
@@ -185,9 +198,13 @@ fn json_of(literal: &Lit) -> String {
     }
 }
 
-/// A label for people: `max_attempts` as `Max attempts`.
+/// A label for people: `max_attempts` as `Max attempts`, `typing_ms` as `Typing in ms`.
 fn title_of(name: &str) -> String {
-    let words = name.replace(['_', '-'], " ");
+    let words = match name.strip_suffix("_ms") {
+        Some(measured) => format!("{measured} in ms"),
+        None => name.to_owned(),
+    };
+    let words = words.replace(['_', '-'], " ");
     let mut letters = words.chars();
     letters.next().map(|letter| letter.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -61,8 +61,10 @@ pub fn implement(input: &DeriveInput, data: &DataStruct) -> Result<TokenStream> 
 
 fn object_shape(attributes: &TypeAttributes, members: &[Member<'_>]) -> Result<TokenStream> {
     let lists = quote!(<Self as crate::flow::shape::Members>::LISTS);
-    let tag_help = members.iter().find(|it| it.attributes.is_tag).map(|member| doc_comment(&member.field.attrs)).unwrap_or_default();
-    if let Some(kinds) = members.iter().find(|it| it.attributes.has_kinds) {
+    let kinds = members.iter().find(|it| it.attributes.has_kinds);
+    let tag_member = members.iter().find(|it| it.attributes.is_tag).or(kinds);
+    let tag_help = tag_member.map(|member| doc_comment(&member.field.attrs)).unwrap_or_default();
+    if let Some(kinds) = kinds {
         let of = &kinds.field.ty;
         return Ok(quote!(crate::flow::shape::Shape::Union(&crate::flow::shape::TaggedUnion {
             tag: <#of as crate::flow::shape::Kinds>::TAG,

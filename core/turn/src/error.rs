@@ -164,22 +164,7 @@ impl EffectError {
     /// assert!(!EffectError::new(EffectErrorKind::Refused, "no").may_have_acted());
     /// ```
     pub fn may_have_acted(&self) -> bool {
-        !self.unsent
-            && self.status != Some(503)
-            && match self.kind {
-                EffectErrorKind::Timeout
-                | EffectErrorKind::Unavailable
-                | EffectErrorKind::Invalid
-                | EffectErrorKind::Interrupted
-                | EffectErrorKind::Cancelled
-                | EffectErrorKind::Mismatch => true,
-                EffectErrorKind::Refused
-                | EffectErrorKind::NotFound
-                | EffectErrorKind::Denied
-                | EffectErrorKind::CircuitOpen
-                | EffectErrorKind::Limited
-                | EffectErrorKind::Unsupported => false,
-            }
+        !self.unsent && self.status != Some(503) && self.kind.may_have_acted()
     }
 
     pub(super) fn mismatch() -> Self {

@@ -33,6 +33,14 @@ pub fn classifier_reports(pack: &str) -> Result<String, JsValue> {
     serialize(&parse_pack(pack)?.classifier_reports())
 }
 
+/// Returns the JSON Schema of the documents that say `doc` of themselves, such as `workflow_chain`, as JSON text. A page makes the forms for
+/// their parts from it. Throws an error with code `BAD_INPUT` for another word.
+#[wasm_bindgen(js_name = documentSchema)]
+pub fn document_schema(doc: &str) -> Result<String, JsValue> {
+    let unknown = || js_error("BAD_INPUT", &format!("unknown kind of documents '{doc}'"));
+    serialize(&convengine_core::config::flow::document_schema(doc).ok_or_else(unknown)?)
+}
+
 /// Matches a row's pattern against texts; `null` where matching exceeds its step limit. `rule_type` is `REGEX`, `EXACT`, `CONTAINS` or
 /// `STARTS_WITH`.
 #[wasm_bindgen(js_name = matchPattern, unchecked_return_type = "(boolean | null)[]")]

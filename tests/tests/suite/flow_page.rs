@@ -120,6 +120,7 @@ fn a_script_in_the_browser_shows_its_output_and_the_line_at_which_it_fails() {
     let failure = lines["failure"][0].as_str().unwrap();
     assert!(failure.starts_with("exception") && failure.contains("line 2"), "{failure}");
     assert_eq!(lines["line"][0], "1 / 0");
+    assert_eq!(lines["form"][0], json!(["Code", "Branches", "Inputs", "Outputs", "Time limit in ms"]));
     assert!(lines["mended"][0].as_str().unwrap().contains("mended"));
     assert!(lines["issues"][0][0].as_str().unwrap().contains("P001"));
 }

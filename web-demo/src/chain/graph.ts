@@ -1,10 +1,10 @@
 /** Draws a chain as a graph: its steps below each other, its branches beside them. */
-import type { FlowEdge, FlowGraph, FlowNode } from '../flow/graph';
+import type { FlowEdge, FlowNode, OwnGraph } from '../flow/graph';
 import { asText, type Members } from '../flow/members';
 import { readChain, type ChainBranch, type ChainStep } from './document';
 
 /** The graph of a chain. Branches end at the step after the one that entered them, unless the run ends there. */
-export function chainGraph(document: Members): Omit<FlowGraph, 'document' | 'documentIndex'> {
+export function chainGraph(document: Members): OwnGraph {
   const { slug, name, steps, branches } = readChain(document);
   const all = [...steps, ...branches.flatMap((it) => it.steps)];
   const nodes = all.map((it, index) => toNode(it, index));

@@ -45,6 +45,8 @@ export interface FlowGraph {
   document: string;
   /** The index of its document in the pack. */
   documentIndex: number;
+  /** The kind of its document, such as `workflow_chain`. */
+  doc: string;
 }
 
 /** The documents that a pack plays. */
@@ -89,7 +91,7 @@ function documentGraphs(document: Members, documentIndex: number, isPlayed: bool
   const names = new Map(asList(document['intents']).map((it) => [asText(it['graph']), asText(it['name'])]));
   const rank = (it: FlowGraph) => (KINDS.indexOf(it.kind) + KINDS.length + 1) % (KINDS.length + 1);
   const owner = documentId(document);
-  const place = { document: owner, documentIndex };
+  const place = { document: owner, documentIndex, doc: asText(document['doc']) };
   const found = ownGraphs(document, names).map((it) => ({ ...it, ...place }));
   const sorted = found.toSorted((a, b) => rank(a) - rank(b) || a.index - b.index);
   if (isPlayed) return sorted;
@@ -102,7 +104,8 @@ export function graphKey(document: string, graph: string): string {
   return `${document}:${graph}`;
 }
 
-type OwnGraph = Omit<FlowGraph, 'document' | 'documentIndex'>;
+/** A graph without its document. */
+export type OwnGraph = Omit<FlowGraph, 'document' | 'documentIndex' | 'doc'>;
 
 /** A workflow graph and a chain are one graph each. */
 function ownGraphs(document: Members, names: Map<string, string>): OwnGraph[] {

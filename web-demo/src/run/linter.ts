@@ -1,6 +1,6 @@
 import type { Issue } from '../types';
 
-/** Lint, whose module is loaded on first use. */
+/** Lint and what else an editor needs, whose module is loaded on first use. */
 export class Linter {
   private loading: Promise<typeof import('convengine-wasm-lint')> | undefined;
 
@@ -14,6 +14,12 @@ export class Linter {
   async match(kind: string, pattern: string, texts: string[]): Promise<(boolean | null)[]> {
     const { matchPattern } = await this.load();
     return matchPattern(kind, pattern, texts);
+  }
+
+  /** Returns the JSON Schema of documents of a kind, such as `workflow_chain`, as JSON text. */
+  async schema(doc: string): Promise<string> {
+    const { documentSchema } = await this.load();
+    return documentSchema(doc);
   }
 
   private load(): Promise<typeof import('convengine-wasm-lint')> {

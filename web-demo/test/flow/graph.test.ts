@@ -20,7 +20,7 @@ function fail(what: string): never {
 function plain(edges: [string, string][], entry = 'a'): FlowGraph {
   const ids = [...new Set(edges.flat())];
   const nodes = ids.map((id, index) => ({ id, name: id, type: 'set', disabled: false, position: undefined, index, pointer: `/nodes/${index}` }));
-  return { id: 'g', localId: 'g', document: 'd', documentIndex: 0, kind: 'root', name: 'g', entry, nodes, edges: edges.map(([source, target], at) => ({ id: `e${at}`, source, port: 'out', target, label: '' })), index: 0 };
+  return { id: 'g', localId: 'g', document: 'd', documentIndex: 0, doc: 'conversation_flow', kind: 'root', name: 'g', entry, nodes, edges: edges.map(([source, target], at) => ({ id: `e${at}`, source, port: 'out', target, label: '' })), index: 0 };
 }
 
 describe('a pack', () => {

@@ -87,6 +87,7 @@ export async function scripts(page, [file]) {
   await code.waitFor();
   await page.waitForFunction(() => document.activeElement?.matches('.code-field textarea'));
   print({ line: await code.evaluate((it) => it.value.slice(it.selectionStart, it.selectionEnd)) });
+  print({ form: await page.locator('.node-form > label').allInnerTexts() });
   await code.fill("session['kept'] = 1\nmessage = 'mended'\n");
   await page.locator('.flow-panel').getByRole('button', { name: 'Apply', exact: true }).click();
   await page.waitForFunction(() => globalThis.convengine.turns()[2]?.reply?.includes('mended'));

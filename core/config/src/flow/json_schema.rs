@@ -1,9 +1,10 @@
-//! The published JSON Schemas of flow documents and AI agents, for editors and generators.
+//! The JSON Schemas of documents, for editors, forms, generators and the reference.
 
 use convengine_text::json::into_members;
 use serde_json::{Map, Value, json};
 
-use super::document::{AgentDocument, Document};
+use super::document::chain::ChainDocument;
+use super::document::{AgentDocument, Document, WorkflowDocument};
 use super::shape::{
     Definition, Described, MAX_SAFE_INTEGER, Meaning, MemberShape, NO_MAX, NO_MAX_LENGTH, NO_MIN, Shape, TaggedUnion, Target, TextUse,
 };
@@ -13,17 +14,36 @@ use super::shape::{
 ///
 /// Unknown members are allowed, because readers keep them.
 pub fn json_schema() -> Value {
-    without_links(json_schema_with_links())
-}
-
-/// Returns the same with the links of descriptions, which begin at `docs/reference`.
-pub fn json_schema_with_links() -> Value {
-    schema_of(&Document::SHAPE, "https://convengine.dev/schema/conversation-flow-1.0.json")
+    without_links(flow_schema())
 }
 
 /// Returns the JSON Schema of AI agents.
 pub fn agent_json_schema() -> Value {
-    without_links(schema_of(&AgentDocument::SHAPE, "https://convengine.dev/schema/ai-agent-1.0.json"))
+    without_links(agent_schema())
+}
+
+/// Returns the JSON Schema of the documents that say `doc` of themselves, such as `workflow_chain`; `None` for another word.
+pub fn document_schema(doc: &str) -> Option<Value> {
+    document_schema_with_links(doc).map(without_links)
+}
+
+/// Returns the same with the links of descriptions, which begin at `docs/reference`.
+pub fn document_schema_with_links(doc: &str) -> Option<Value> {
+    match doc {
+        "conversation_flow" => Some(flow_schema()),
+        "workflow_graph" => Some(schema_of(&WorkflowDocument::SHAPE, "https://convengine.dev/schema/workflow-graph-1.0.json")),
+        "ai_agent" => Some(agent_schema()),
+        "workflow_chain" => Some(schema_of(&ChainDocument::SHAPE, "https://convengine.dev/schema/workflow-chain-1.0.json")),
+        _ => None,
+    }
+}
+
+fn flow_schema() -> Value {
+    schema_of(&Document::SHAPE, "https://convengine.dev/schema/conversation-flow-1.0.json")
+}
+
+fn agent_schema() -> Value {
+    schema_of(&AgentDocument::SHAPE, "https://convengine.dev/schema/ai-agent-1.0.json")
 }
 
 /// Replaces links in descriptions by their texts.
@@ -171,6 +191,17 @@ pub(crate) fn member_schema(member: &MemberShape, definitions: &mut Map<String, 
         let value: Value = serde_json::from_str(value).unwrap_or_default();
         schema.insert("x-shown-if".to_owned(), json!({beside: value}));
     }
+    if member.is_multiline {
+        schema.insert("x-multiline".to_owned(), json!(true));
+    }
+    if !member.word_help.is_empty() {
+        let help = ("enumDescriptions".to_owned(), json!(member.word_help));
+        if let Some(Value::Object(items)) = schema.get_mut("items") {
+            items.extend([help]);
+        } else {
+            schema.extend([help]);
+        }
+    }
     Value::Object(schema)
 }
 
@@ -192,6 +223,7 @@ fn meaning_name(meaning: Meaning) -> &'static str {
         Meaning::Secret => "secret",
         Meaning::Regex => "regex",
         Meaning::Pattern => "pattern",
+        Meaning::Script => "script",
         Meaning::Names(target) => match target {
             Target::Graph => "graph",
             Target::Node => "node",
@@ -227,10 +259,19 @@ fn union_schema(tagged: &TaggedUnion, definitions: &mut Map<String, Value>) -> V
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::WorkflowDocument;
-    use super::super::document::chain::ChainDocument;
     use super::*;
     use convengine_text::json::schema::JsonSchema;
+
+    const KINDS: [&str; 4] = ["conversation_flow", "workflow_graph", "ai_agent", "workflow_chain"];
+
+    #[test]
+    fn each_kind_of_documents_has_a_schema() {
+        for doc in KINDS {
+            assert_eq!(document_schema(doc).unwrap()["properties"]["doc"]["const"], doc);
+        }
+        assert_eq!((document_schema("conversation_flow"), document_schema("ai_agent")), (Some(json_schema()), Some(agent_json_schema())));
+        assert_eq!(document_schema("pack"), None);
+    }
 
     #[test]
     fn the_schema_is_deterministic_and_has_every_definition_once() {
@@ -277,7 +318,10 @@ mod tests {
         for text in ["no link", "[one", "[one] (two)", "list[0]", ""] {
             assert_eq!(text_of_links(text), text);
         }
-        assert!(json_schema_with_links().to_string().contains(".md") && !json_schema().to_string().contains(".md"));
+        assert!(document_schema_with_links("conversation_flow").unwrap().to_string().contains(".md"));
+        for doc in KINDS {
+            assert!(!document_schema(doc).unwrap().to_string().contains(".md"), "{doc}");
+        }
     }
 
     /// Calls a function for the schema of each member.
@@ -292,9 +336,7 @@ mod tests {
     #[test]
     fn defaults_and_examples_are_what_their_members_allow() {
         let mut checked = 0;
-        for schema in
-            [json_schema(), agent_json_schema(), schema_of(&ChainDocument::SHAPE, "chain"), schema_of(&WorkflowDocument::SHAPE, "graph")]
-        {
+        for schema in KINDS.map(|doc| document_schema(doc).unwrap()) {
             for_each_member(&schema, &mut |name, member| {
                 let compiled = JsonSchema::compile(&json!({"$defs": schema["$defs"], "allOf": [member]})).unwrap();
                 for value in member.get("default").into_iter().chain(member["examples"].as_array().into_iter().flatten()) {

@@ -32,7 +32,7 @@ pub use compiled::{Flow, GraphRef, IntentPhrases, UNREADABLE_CODES, agent_memory
 pub use convengine_understanding::entity::system_entity_names;
 pub use import::import_canvas;
 pub use issue::{DocumentIssue, DocumentSeverity};
-pub use json_schema::{agent_json_schema, json_schema, json_schema_with_links};
+pub use json_schema::{agent_json_schema, document_schema, document_schema_with_links, json_schema};
 pub(crate) use json_schema::{member_schema, without_links};
 pub use leaves::{document_leaves, names_in_document, node_leaves, step_leaves};
 pub use snapshot::snapshot_hash;

@@ -80,7 +80,15 @@ impl<'g> SourceText<'g> {
             Meaning::WorkflowCondition => (TextKind::Condition, ParsedText::Expr(Expr::parse_workflow(source))),
             Meaning::Formula => (TextKind::Formula, ParsedText::Expr(Expr::parse_value(source))),
             Meaning::Reads => (TextKind::Path, ParsedText::Path(VariablePath::parse(source).ok())),
-            Meaning::Plain | Meaning::Writes | Meaning::Secret | Meaning::Regex | Meaning::Pattern | Meaning::Names(_) => return None,
+            Meaning::Plain
+            | Meaning::Writes
+            | Meaning::Secret
+            | Meaning::Regex
+            | Meaning::Pattern
+            | Meaning::Script
+            | Meaning::Names(_) => {
+                return None;
+            }
         };
         Some(SourceText { path: leaf.pointer, source, kind, parsed, extra_roots: leaf.roots, owner_name: None })
     }

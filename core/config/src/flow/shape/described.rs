@@ -21,6 +21,8 @@ pub trait Described: Sized {
     const SHAPE: Shape;
     /// What stands for a member of this type that is absent, as JSON; empty when the document must say.
     const DEFAULT: &'static str = "";
+    /// What its words mean, in their order, if it is one of several words or a list of such.
+    const WORD_HELP: &'static [&'static str] = &[];
 
     /// Reads a value whose form has been checked; `None` for one of another form.
     fn read(value: &Value) -> Option<Self>;
@@ -229,6 +231,7 @@ const GRAINS: Shape = Shape::Enum(&["day", "month", "year"]);
 
 impl<T: Described> Described for Vec<T> {
     const SHAPE: Shape = Shape::List(&List::new(T::SHAPE));
+    const WORD_HELP: &'static [&'static str] = T::WORD_HELP;
 
     fn read(value: &Value) -> Option<Vec<T>> {
         Some(value.as_array()?.iter().filter_map(T::read).collect())
@@ -273,6 +276,7 @@ impl<T: Described> Absent for BTreeMap<String, T> {
 impl<T: Described> Described for Unread<T> {
     const SHAPE: Shape = T::SHAPE;
     const DEFAULT: &'static str = T::DEFAULT;
+    const WORD_HELP: &'static [&'static str] = T::WORD_HELP;
 
     fn read(_: &Value) -> Option<Unread<T>> {
         Some(Unread(PhantomData))

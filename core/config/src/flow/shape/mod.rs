@@ -130,6 +130,10 @@ pub struct MemberShape {
     pub roots_need: Option<&'static str>,
     /// The member beside it, and the value of that member as JSON, for which a form shows it.
     pub shown_if: Option<(&'static str, &'static str)>,
+    /// Whether a form edits it in several lines.
+    pub is_multiline: bool,
+    /// What its words mean, in their order; empty where it is not one of several words.
+    pub word_help: &'static [&'static str],
 }
 
 /// A tagged union of objects.
@@ -188,6 +192,8 @@ pub enum Meaning {
     Regex,
     /// A pattern, in the form that a column beside it names.
     Pattern,
+    /// A script in Python.
+    Script,
     /// The name of something else.
     Names(Target),
 }
@@ -312,6 +318,8 @@ impl MemberShape {
             roots: &[],
             roots_need: None,
             shown_if: None,
+            is_multiline: false,
+            word_help: &[],
         }
     }
 }

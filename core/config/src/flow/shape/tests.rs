@@ -28,6 +28,13 @@ struct LotteryData {
     winners: u32,
     /// How it is drawn.
     method: Method,
+    /// How it was drawn before.
+    earlier: Vec<Method>,
+    /// What is said before the draw.
+    #[member(multiline)]
+    speech: Option<FlowTemplate>,
+    /// How long the suspense lasts.
+    suspense_ms: Option<u32>,
     /// The wheel that is turned.
     #[member(shape = ID, meaning = Names(Tool), shown_if("method", "wheel"))]
     wheel: Option<String>,
@@ -68,6 +75,7 @@ fn a_new_type_of_nodes_is_read_with_its_defaults_and_known_by_its_ports() {
     let read = NodeOf::<TestNodeKind>::read(&source).unwrap();
     let TestNodeKind::Lottery(data) = &read.kind;
     assert_eq!((data.winners, data.method, data.wheel.as_deref(), data.participants.len()), (1, Method::Hat, None, 2));
+    assert!(data.earlier.is_empty() && data.speech.is_none() && data.suspense_ms.is_none());
     assert_eq!((read.type_name.as_str(), data.variable.to_string().as_str()), ("lottery", "winner"));
     assert_eq!(read.kind.data().traits().ports, ["won", "lost"]);
 }
@@ -109,6 +117,9 @@ fn a_new_type_of_nodes_has_a_schema_with_texts_for_forms() {
         json!({"type": "integer", "minimum": 1, "maximum": 3, "title": "Winners", "description": "How many win.", "default": 1})
     );
     assert_eq!((&members["method"]["enum"], &members["method"]["default"]), (&json!(["hat", "wheel"]), &json!("hat")));
+    let offered = json!(["From a hat.", "By a wheel of fortune."]);
+    assert_eq!([&members["method"]["enumDescriptions"], &members["earlier"]["items"]["enumDescriptions"]], [&offered, &offered]);
+    assert_eq!((&members["speech"]["x-multiline"], &members["suspense_ms"]["title"]), (&json!(true), &json!("Suspense in ms")));
     assert_eq!((&members["wheel"]["x-meaning"], &members["wheel"]["x-shown-if"]), (&json!("tool"), &json!({"method": "wheel"})));
 }
 

@@ -75,7 +75,7 @@ pub struct EntityData {
 /// When to ask for a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum Ask {
-    /// When there is none yet.
+    /// When there is no value yet.
     #[default]
     IfEmpty,
     /// Always.
@@ -85,10 +85,10 @@ pub enum Ask {
 /// Which texts a slot takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum Take {
-    /// Those that may be an answer.
+    /// Texts that may be an answer.
     #[default]
     Answers,
-    /// Every text, also what is plainly no answer.
+    /// Every text, also one that is plainly not an answer.
     Anything,
 }
 

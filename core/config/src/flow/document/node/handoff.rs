@@ -9,22 +9,24 @@ use super::traits::{NodeData, NodeTraits, Waiting};
 /// Data of `handoff`.
 #[derive(Debug, Clone, Described)]
 pub struct HandoffData {
+    /// Text that is sent to the user.
+    #[member(title = "Message to the user")]
+    pub message: Option<LocalizedText>,
     /// Where people wait.
     pub queue: Option<FlowTemplate>,
     /// Reason for the transfer.
     pub reason: Option<FlowTemplate>,
-    /// Text that is sent to the user.
-    pub message: Option<LocalizedText>,
+    /// `transfer`: the session ends with the person, unless the person returns it; `return`: it continues at `out`.
+    #[member(title = "Afterwards")]
+    pub mode: HandoffMode,
     /// Variables that the desk receives.
-    #[member(meaning = Reads)]
+    #[member(meaning = Reads, title = "Variables for the desk")]
     pub context: Vec<VariablePath>,
     /// Number of recent turns sent to the desk.
-    #[member(shape = COUNT, default = 50)]
+    #[member(shape = COUNT, default = 50, title = "Turns of the transcript")]
     pub transcript_turns: u32,
-    /// `transfer`: the session ends with the person, unless the person returns it; `return`: it continues at `out`.
-    pub mode: HandoffMode,
-    /// Time until the node is left by `timeout` because nobody has accepted.
-    #[member(shape = COUNT)]
+    /// Time until the node is left by `timeout` because nobody has accepted; no limit when absent.
+    #[member(shape = COUNT, title = "Wait for a person in ms")]
     pub wait_ms: Option<u64>,
 }
 
@@ -34,7 +36,7 @@ pub enum HandoffMode {
     /// The session ends.
     #[default]
     Transfer,
-    /// The session returns to the node.
+    /// The assistant continues.
     Return,
 }
 

@@ -11,43 +11,44 @@ use super::traits::{NodeData, NodeTraits, VariableWrite};
 /// Data of `knowledge`.
 #[derive(Debug, Clone, Described)]
 pub struct KnowledgeData {
-    /// Ids of the sources to search; when absent those of the intent, else all.
-    #[member(each = NON_EMPTY, meaning = Names(Source))]
-    pub sources: Option<Vec<String>>,
     /// What is searched for.
     #[member(required)]
     pub query: KnowledgeQuery,
+    /// Ids of the sources to search; when absent those of the intent, else all.
+    #[member(each = NON_EMPTY, meaning = Names(Source))]
+    pub sources: Option<Vec<String>>,
     /// Passages that are read.
-    #[member(shape = Integer(1, 50), default = 5)]
+    #[member(shape = Integer(1, 50), default = 5, title = "Passages")]
     pub top_k: u32,
-    /// Weight of meaning against words.
-    #[member(shape = Number(0, 1), default = 0.5)]
-    pub vector_weight: f64,
-    /// Minimum confidence of the best passage.
-    #[member(shape = Number(0, 1), codes("K004", "K004"))]
+    /// Minimum confidence of the best passage; below it nothing is found.
+    #[member(shape = Number(0, 1), codes("K004", "K004"), title = "Minimum confidence")]
     pub min_score: Option<f64>,
+    /// Weight of meaning against words.
+    #[member(shape = Number(0, 1), default = 0.5, title = "Weight of vectors")]
+    pub vector_weight: f64,
     /// Whether a model writes the answer; else the best passage is the answer.
-    #[member(default = true)]
+    #[member(default = true, title = "A model writes the answer")]
     pub synthesize: bool,
     /// Instructions to that model.
+    #[member(title = "Instructions for the answer", multiline)]
     pub instructions: Option<FlowTemplate>,
+    /// `inline` numbers behind the answer, a `list` of titles, or `none`.
+    pub citations: Citations,
+    /// Whether the answer is sent.
+    #[member(default = true, title = "Send the answer")]
+    pub reply: bool,
     /// Variable that takes `{answer, citations, conf, chunks}`.
     #[member(default = "knowledge", meaning = Writes)]
     pub variable: VariablePath,
-    /// Whether the answer is sent.
-    #[member(default = true)]
-    pub reply: bool,
-    /// `inline` numbers behind the answer, a `list` of titles, or `none`.
-    pub citations: Citations,
 }
 
 /// Of what the query of a knowledge node consists.
 #[derive(Debug, Clone, Described)]
 pub struct KnowledgeQuery {
-    /// In order: a template, the last message of the user, or a summary of the conversation.
+    /// What it consists of, in order.
     #[member(required, items(1, NO_MAX_LENGTH))]
     pub from: Vec<QueryPart>,
-    /// The template.
+    /// The template, for `template` in `from`.
     pub template: Option<FlowTemplate>,
 }
 
@@ -65,12 +66,12 @@ pub enum QueryPart {
 /// How an answer cites its chunks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum Citations {
-    /// Not at all.
+    /// None.
     None,
-    /// By numbers after the answer.
+    /// Numbers after the answer.
     #[default]
     Inline,
-    /// By a list below the answer.
+    /// A list below the answer.
     List,
 }
 

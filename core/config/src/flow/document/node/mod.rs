@@ -126,8 +126,7 @@ pub enum NodeKind {
     /// the status and `response_body` the body, also of a failed call. `timeout_ms` and `retry` of the node win over those of the tool;
     /// `idempotency_key` belongs to the node alone. A write with a key but without `retry` is made once.
     Service(Box<ServiceData>),
-    /// Runs a script that reads and changes variables. It reads the names `session` (a dictionary), `event`, `params`, `now` and
-    /// `seed`, and may set `branch`, `message` and `result`; see [4.7](../spec/flows.md#4.7).
+    /// Runs a script that reads and changes variables; see [4.7](../spec/flows.md#4.7).
     Python(Box<PythonData>),
     /// Changes variables: all assignments, or none when one fails.
     Set(SetData),

@@ -47,7 +47,8 @@ impl ProgramKind {
 
 impl NodeData for ProgramData {
     fn traits(&self) -> NodeTraits<'_> {
-        NodeTraits::CALLING
+        let own_ports: &[&str] = if self.kind == ProgramKind::Agent { &["handoff"] } else { &[] };
+        NodeTraits { own_ports, ..NodeTraits::CALLING }
     }
 
     fn writes(&self, _: &Document) -> Option<Vec<VariableWrite>> {

@@ -5,16 +5,20 @@ use convengine_text::variable_path::VariablePath;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::super::super::shape::{Absent, Described, Shape};
+use super::super::super::shape::{Absent, Described, Meaning, Shape, ShapeWithMeaning};
 use super::super::Document;
 use super::traits::{Branching, NodeData, NodeTraits, VariableWrite};
 
 /// Data of `python`.
 #[derive(Debug, Clone, Described)]
 pub struct PythonData {
-    /// The script.
+    /// The script. It reads `session` (a dictionary), `event`, `params`, `now` and `seed`; it may set `branch`, `message` and `result`, and
+    /// print.
     #[member(name = "code", required)]
     pub script: Script,
+    /// Its ports `branch:ID`; it chooses one by setting `branch` to the id.
+    #[member(each = ID)]
+    pub branches: Option<Vec<String>>,
     /// Variables that it sees; all of them when absent.
     #[member(meaning = Reads)]
     pub inputs: Option<Vec<VariablePath>>,
@@ -22,11 +26,8 @@ pub struct PythonData {
     #[member(meaning = Writes)]
     pub outputs: Option<Vec<VariablePath>>,
     /// Time limit; that of the server when absent.
-    #[member(shape = Integer(10, 30_000))]
+    #[member(shape = Integer(10, 30_000), title = "Time limit in ms")]
     pub timeout_ms: Option<u32>,
-    /// Its ports `branch:ID`.
-    #[member(each = ID)]
-    pub branches: Option<Vec<String>>,
 }
 
 /// A script.
@@ -39,7 +40,7 @@ pub struct Script {
 }
 
 impl Described for Script {
-    const SHAPE: Shape = Shape::Text(0, 32768);
+    const SHAPE: Shape = Shape::WithMeaning(&ShapeWithMeaning { shape: Shape::Text(0, 32768), meaning: Meaning::Script });
 
     fn read(value: &Value) -> Option<Script> {
         value.as_str().map(Script::from)
