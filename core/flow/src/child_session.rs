@@ -25,6 +25,8 @@ pub struct ChildTurn {
     pub is_failed: bool,
     /// Why the turn stopped early; empty when it did not.
     pub stop_reason: &'static str,
+    /// Whether nobody knows the result of a call that changes something.
+    pub is_uncertain: bool,
     /// Rows of the model call log.
     pub writes: Vec<Write>,
     /// The usage in this turn.
@@ -92,6 +94,9 @@ impl<'c> Walker<'c> {
     fn begin_event(&mut self, event: FlowEvent) {
         let turn = &mut self.turn;
         turn.event = event;
+        if turn.event.is_input() {
+            turn.state.release_uncertain_calls();
+        }
         turn.state.seq += 1;
         turn.event_number = turn.state.seq;
         turn.state.last_event_at = Date::from_millis(turn.effects.now()).to_rfc3339_millis();
@@ -110,6 +115,7 @@ impl<'c> Walker<'c> {
             is_done: matches!(state.status, SessionStatus::Completed | SessionStatus::Abandoned),
             is_failed,
             stop_reason: if is_failed && record.stop_reason.is_empty() { "program_failed" } else { record.stop_reason },
+            is_uncertain: !state.uncertain_calls.is_empty(),
             state: serde_json::to_value(&state).unwrap_or_else(|_| json!({})),
             effect_count: record.debug.effects.len(),
             messages: record.messages,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::messages::MESSAGE_TOO_LARGE;
 use super::session_start::parse_session;
-use super::state::{SessionStatus, TurnStatus};
+use super::state::{Awareness, SessionStatus, TurnStatus};
 use super::walk::Walker;
 
 /// Maximum bytes of a stored session.
@@ -114,7 +114,7 @@ fn build_outcome(mut walker: Walker<'_>) -> Outcome {
 }
 
 /// Fails a turn that exceeds a size limit. The session is restored to its state before the turn except for its counters, so that the next
-/// call gets another idempotency key. Returns whether there is a session to store.
+/// call gets another idempotency key, and for its uncertain calls. Returns whether there is a session to store.
 fn fail_turn(walker: &mut Walker<'_>, reason: &'static str) -> bool {
     if reason != MESSAGE_TOO_LARGE {
         walker.turn.warn(reason, json!({}));
@@ -129,6 +129,9 @@ fn fail_turn(walker: &mut Walker<'_>, reason: &'static str) -> bool {
     walker.turn.state.turn = now.turn;
     walker.turn.state.seq = now.seq;
     walker.turn.state.usage = now.usage;
+    walker.turn.state.uncertain_calls = now.uncertain_calls;
+    // What the turn has told the model is undone as well.
+    walker.turn.state.uncertain_calls.iter_mut().for_each(|it| it.known_to = Awareness::Nobody);
     walker.turn.state.last_event_at = now.last_event_at;
     walker.turn.state.counters.visits = now.counters.visits;
     walker.turn.trace("gives_up", json!({"reason": reason}));

@@ -261,6 +261,9 @@ pub struct SessionState {
     /// Values that messages hold for slots that are not reached yet, those of the latest message last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_values: Vec<PendingValues>,
+    /// Calls of agents whose result is unknown, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncertain_calls: Vec<UncertainCall>,
     /// Counters.
     #[serde(default)]
     pub counters: Counters,
@@ -349,6 +352,17 @@ impl SessionState {
             return text;
         }
         self.history.iter().rev().find(|it| it.role == "user").map_or("", |it| &it.text)
+    }
+
+    /// The user has said something: the model may make uncertain calls again that it knew of, and could ask about. While an approval is
+    /// awaited it has not asked.
+    pub fn release_uncertain_calls(&mut self) {
+        if self.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Approval) {
+            return;
+        }
+        for call in self.uncertain_calls.iter_mut().filter(|it| it.known_to == Awareness::Model) {
+            call.known_to = Awareness::User;
+        }
     }
 
     /// Takes over who the host says that the user is: the members `user` and `visitor`, each an object or absent. A session stays with the
@@ -461,6 +475,30 @@ pub struct PendingValue {
     pub entity: String,
     /// The value.
     pub value: Value,
+}
+
+/// A call of an agent that changes something and may have been carried out: it is being made, or nobody knows its result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UncertainCall {
+    /// The hash of the document, the tool and the arguments.
+    pub call: String,
+    /// The idempotency key of an HTTP call, with which it is made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Who knows that its result is unknown.
+    pub known_to: Awareness,
+}
+
+/// Who knows that the result of a call is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Awareness {
+    /// Nobody: the call is being made, or its turn was canceled.
+    Nobody,
+    /// The model that has made it.
+    Model,
+    /// The user has said something since.
+    User,
 }
 
 /// How a frame continues when it is the current frame again.

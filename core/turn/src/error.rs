@@ -72,6 +72,9 @@ pub struct EffectError {
     /// A more specific code, if the host knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<EffectErrorDetail>,
+    /// Whether nothing has left for the other side, such as when no connection could be opened: a write has certainly not happened.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsent: bool,
 }
 
 /// A more specific failure code. (docs/spec/flows.md#4.6) Hosts may report codes that are not among these.
@@ -110,13 +113,49 @@ impl EffectErrorDetail {
 impl EffectError {
     /// Creates an error.
     pub fn new(kind: EffectErrorKind, message: impl Into<String>) -> Self {
-        EffectError { kind, message: message.into(), status: None, retry_after_ms: None, detail: None }
+        EffectError { kind, message: message.into(), status: None, retry_after_ms: None, detail: None, unsent: false }
     }
 
     /// Returns the error with a more specific code.
     #[must_use]
     pub fn with_detail(self, detail: EffectErrorDetail) -> Self {
         EffectError { detail: Some(detail), ..self }
+    }
+
+    /// Returns the error as one before which nothing was sent.
+    #[must_use]
+    pub fn with_nothing_sent(self) -> Self {
+        EffectError { unsent: true, ..self }
+    }
+
+    /// Whether a write that failed with this error may have happened all the same. (docs/spec/tools.md#1.4)
+    ///
+    /// ```
+    /// use convengine_turn::{EffectError, EffectErrorKind};
+    ///
+    /// let lost = EffectError::new(EffectErrorKind::Unavailable, "the connection broke off");
+    /// assert!(lost.may_have_acted());
+    /// assert!(!lost.clone().with_nothing_sent().may_have_acted());
+    /// assert!(!EffectError { status: Some(503), ..lost }.may_have_acted());
+    /// assert!(!EffectError::new(EffectErrorKind::Refused, "no").may_have_acted());
+    /// ```
+    pub fn may_have_acted(&self) -> bool {
+        !self.unsent
+            && self.status != Some(503)
+            && match self.kind {
+                EffectErrorKind::Timeout
+                | EffectErrorKind::Unavailable
+                | EffectErrorKind::Invalid
+                | EffectErrorKind::Interrupted
+                | EffectErrorKind::Cancelled
+                | EffectErrorKind::Mismatch => true,
+                EffectErrorKind::Refused
+                | EffectErrorKind::NotFound
+                | EffectErrorKind::Denied
+                | EffectErrorKind::CircuitOpen
+                | EffectErrorKind::Limited
+                | EffectErrorKind::Unsupported => false,
+            }
     }
 
     pub(super) fn mismatch() -> Self {

@@ -73,19 +73,18 @@ pub(super) fn prepare_node_call<'c>(turn: &mut Turn<'c>, node: &'c Node, data: &
     prepare_call(turn, plan)
 }
 
-/// Prepares the call of an agent tool; `is_approved` is whether a person has approved it. Each call of a session gets its own idempotency key.
+/// Prepares the call of an agent tool; `is_approved` is whether a person has approved it, and `key` the idempotency key of a write.
 pub(super) fn prepare_tool_call<'c>(
     turn: &mut Turn<'c>,
-    node: &'c Node,
     tool: &'c FlowTool,
     args: Value,
     is_approved: bool,
+    key: String,
 ) -> Result<ServiceCall<'c>, Failure> {
     if is_remote(tool) {
         return prepare_remote_call(tool, args, None, tool.retry.as_ref(), is_approved, &turn.state.session_id);
     }
     let form = tool.request.as_ref().ok_or_else(|| Failure::new("tool_unknown", "the tool does not say what to ask"))?;
-    let key = format!("{}:{}", turn.state.visit_key(&node.id), turn.state.usage.tool_calls);
     let plan = HttpCallPlan {
         form,
         tool: Some(tool),

@@ -29,6 +29,14 @@ impl CallAttempts {
         u32::try_from(self.attempts.len()).unwrap_or(u32::MAX)
     }
 
+    /// Whether a write may have happened that has no usable result: it has no answer, or one that does not say that it was refused.
+    pub fn may_have_acted(&self) -> bool {
+        match &self.outcome {
+            Ok(reply) => reply.status != 503 && !(300..500).contains(&reply.status),
+            Err(error) => error.may_have_acted(),
+        }
+    }
+
     /// Returns the reply.
     ///
     /// # Errors

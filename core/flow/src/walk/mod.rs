@@ -93,6 +93,9 @@ impl<'c> Walker<'c> {
         if let Some(identity) = envelope.get("identity") {
             state.adopt_identity(identity);
         }
+        if event.is_input() {
+            state.release_uncertain_calls();
+        }
         state.seq += 1;
         state.last_event_at = at;
         if let Some(report) = &migrated {

@@ -147,11 +147,13 @@ impl<'c> Walker<'c> {
         node: &'c Node,
         data: &'c ProgramData,
         flow: &'c Flow,
-        state: SessionState,
+        mut state: SessionState,
         event: FlowEvent,
         is_event_consumed: bool,
     ) {
         let usage = state.usage;
+        // They outlive the programs that have made them.
+        state.uncertain_calls = take(&mut self.turn.state.uncertain_calls);
         self.outer.push(OuterProgram {
             flow: replace(&mut self.turn.flow, flow),
             state: replace(&mut self.turn.state, state),
@@ -180,7 +182,8 @@ impl<'c> Walker<'c> {
         self.close_program();
         let Some(outer) = self.outer.pop() else { return Transition::EndTurn };
         self.turn.is_nested = !self.outer.is_empty();
-        let child = replace(&mut self.turn.state, outer.state);
+        let mut child = replace(&mut self.turn.state, outer.state);
+        self.turn.state.uncertain_calls = take(&mut child.uncertain_calls);
         let flow = replace(&mut self.turn.flow, outer.flow);
         self.turn.event = outer.event;
         self.turn.trigger = outer.trigger;

@@ -3,6 +3,7 @@
 mod ai_agents;
 mod injected_passages;
 mod injections;
+mod writes_in_doubt;
 
 use std::sync::Arc;
 

@@ -94,21 +94,7 @@ pub fn has_possible_side_effects(tool: &Tool, error: &EffectError) -> bool {
         // Specs read files and documents, SQL reads the database; a tool that is not set up does nothing.
         Executor::Spec(_) | Executor::Sql(_) | Executor::Calculator(_) | Executor::Unavailable(_) => false,
     };
-    acts && error.status != Some(503)
-        && match error.kind {
-            EffectErrorKind::Timeout
-            | EffectErrorKind::Unavailable
-            | EffectErrorKind::Invalid
-            | EffectErrorKind::Interrupted
-            | EffectErrorKind::Cancelled
-            | EffectErrorKind::Mismatch => true,
-            EffectErrorKind::Refused
-            | EffectErrorKind::NotFound
-            | EffectErrorKind::Denied
-            | EffectErrorKind::CircuitOpen
-            | EffectErrorKind::Limited
-            | EffectErrorKind::Unsupported => false,
-        }
+    acts && error.may_have_acted()
 }
 
 async fn call_host_tool(

@@ -86,6 +86,19 @@ pub async fn execute(http: &HttpClient, request: &HttpRequest, key: &str, traced
 
 async fn send_once(http: &HttpClient, request: &HttpRequest, key: &str, traced: bool) -> Result<HttpReply, EffectError> {
     let limits = Limits::from_request(request);
+    let mut call = prepare(http, request, key, traced).map_err(EffectError::with_nothing_sent)?;
+    for redirects in 0..=MAX_REDIRECTS {
+        // A redirect that cannot be followed comes after the call.
+        let response = send(http, &call, &limits).await.map_err(|error| EffectError { unsent: error.unsent && redirects == 0, ..error })?;
+        match call.follow_redirect(response.status(), response.headers())? {
+            Some(next) => call = next,
+            None => return read_response(response, &call, &limits).await,
+        }
+    }
+    Err(EffectError::new(EffectErrorKind::Invalid, format!("the answer redirects more than {MAX_REDIRECTS} times")))
+}
+
+fn prepare(http: &HttpClient, request: &HttpRequest, key: &str, traced: bool) -> Result<PreparedRequest, EffectError> {
     let complete = if request.secrets.is_empty() && request.sign.is_none() {
         None
     } else {
@@ -95,14 +108,7 @@ async fn send_once(http: &HttpClient, request: &HttpRequest, key: &str, traced: 
     if traced {
         call.set_traceparent(key);
     }
-    for _ in 0..=MAX_REDIRECTS {
-        let response = send(http, &call, &limits).await?;
-        match call.follow_redirect(response.status(), response.headers())? {
-            Some(next) => call = next,
-            None => return read_response(response, &call, &limits).await,
-        }
-    }
-    Err(EffectError::new(EffectErrorKind::Invalid, format!("the answer redirects more than {MAX_REDIRECTS} times")))
+    Ok(call)
 }
 
 /// Time and size limits of a call.
@@ -131,10 +137,7 @@ impl Limits {
 }
 
 async fn send(http: &HttpClient, call: &PreparedRequest, limits: &Limits) -> Result<Response, EffectError> {
-    target::check(&call.url, &http.network)?;
-    let client = http.clients.client_for(&call.url, limits.connect);
-    let client = client
-        .map_err(|error| EffectError::new(EffectErrorKind::Unavailable, format!("the request cannot be sent: {}", error_reason(&error))))?;
+    let client = http.checked_client(&call.url, limits.connect).map_err(EffectError::with_nothing_sent)?;
     let mut sending = client.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
     if let Some(body) = &call.body {
         sending = sending.body(body.clone());
@@ -153,11 +156,11 @@ fn send_error(error: &reqwest::Error, host: &str, limits: &Limits) -> EffectErro
     }
     if error.is_connect() && error.is_timeout() {
         let message = format!("no connection to '{host}' within {} ms", limits.connect_ms);
-        return EffectError::new(EffectErrorKind::Timeout, message);
+        return EffectError::new(EffectErrorKind::Timeout, message).with_nothing_sent();
     }
     let kind = if error.is_builder() { EffectErrorKind::Invalid } else { EffectErrorKind::Unavailable };
     let failed = EffectError::new(kind, format!("'{host}' cannot be called: {}", error_reason(error)));
-    EffectError { detail: error_detail(error), ..failed }
+    EffectError { detail: error_detail(error), unsent: error.is_builder() || error.is_connect(), ..failed }
 }
 
 /// Returns whether name resolution or TLS failed.

@@ -71,7 +71,8 @@ impl<'c> Runner<'c> {
         // In a conversation that goes on, the user can repeat what was not understood.
         if !turn.stop_reason.is_empty() && (turn.is_failed || !data.is_until_done) {
             let message = format!("the conversation stopped early ({})", turn.stop_reason);
-            return StepResult::Failed(StepFailure { is_retryable: true, ..StepFailure::new(turn.stop_reason, message) });
+            // Another attempt is another conversation, which knows nothing of a call that may have been carried out.
+            return StepResult::Failed(StepFailure { is_retryable: !turn.is_uncertain, ..StepFailure::new(turn.stop_reason, message) });
         }
         if turn.is_done || !data.is_until_done {
             return StepResult::Done(output);

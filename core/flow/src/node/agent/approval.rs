@@ -43,10 +43,11 @@ impl<'c> Turn<'c> {
             }
             (CallApproval::Approved, Some(tool)) => {
                 self.trace("agent.approval", payload);
+                let write = self.write_signature(tool, edited.as_ref().unwrap_or(&call.arguments));
                 let args = edited.clone().unwrap_or_else(|| self.with_redacted_values(tool, call.arguments.clone()));
                 match self.refuse_call(run, &tool.id, Some(tool)) {
                     Some(refusal) => refusal,
-                    None => with_edited_args(self.call_counted_tool(run, tool, args, true).await, edited),
+                    None => with_edited_args(self.call_counted_tool(run, tool, write.as_deref(), args, true).await, edited),
                 }
             }
             (CallApproval::Approved, None) | (CallApproval::Withdrawn, _) => {

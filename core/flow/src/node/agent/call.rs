@@ -38,6 +38,25 @@ pub(super) enum ReadyCall<'c> {
     Http(Box<ServiceCall<'c>>),
 }
 
+/// The result of a call that was made.
+pub(super) struct CallResult {
+    /// The result for the model.
+    pub value: Value,
+    /// Whether it was carried out.
+    pub outcome: CallOutcome,
+}
+
+/// Whether a call was carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallOutcome {
+    /// It was, and its result is known.
+    Done,
+    /// It was not, or it only reads.
+    Failed,
+    /// It changes something and may have been, although it has failed.
+    Uncertain,
+}
+
 /// Creates an error result.
 pub(super) fn error_result(code: &str, message: &str) -> Value {
     json!({"ok": false, "error": {"code": code, "message": message}})

@@ -15,6 +15,7 @@ mod step_explanation;
 mod task;
 mod tool_calls;
 mod tools;
+mod uncertain_calls;
 
 use convengine_config::flow::agent_memory_variable_of;
 use convengine_config::flow::document::{AgentData, AgentPolicy, MemoryReset, Node};

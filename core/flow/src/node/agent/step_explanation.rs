@@ -8,7 +8,8 @@ use super::super::super::turn::Turn;
 use super::run::{AgentRun, AgentTransition};
 
 /// Codes of results whose message comes from the engine.
-const EXPLAINED_CODES: [&str; 7] = ["invalid_args", "output_invalid", "unknown_tool", "auth_required", "limit", "budget", "cancelled"];
+const EXPLAINED_CODES: [&str; 8] =
+    ["invalid_args", "output_invalid", "unknown_tool", "auth_required", "limit", "budget", "cancelled", "in_doubt"];
 
 impl<'c> Turn<'c> {
     /// Begins the explanation of a step, or of what happens before or after one.

@@ -40,9 +40,14 @@ impl<'c> Turn<'c> {
                         self.answer_call(run, &call, refusal);
                         continue;
                     }
+                    let signature = self.write_signature(tool, &call.arguments);
+                    if let Some(refusal) = signature.as_ref().and_then(|it| self.refuse_uncertain_call(it)) {
+                        self.answer_call(run, &call, refusal);
+                        continue;
+                    }
                     if !needs_approval {
                         let args = self.with_redacted_values(tool, call.arguments.clone());
-                        let result = self.call_counted_tool(run, tool, args, false).await;
+                        let result = self.call_counted_tool(run, tool, signature.as_deref(), args, false).await;
                         self.answer_call(run, &call, result);
                         continue;
                     }
@@ -117,7 +122,7 @@ impl<'c> Turn<'c> {
                     Some(refusal) => ReadyCall::Immediate(refusal),
                     None => {
                         run.count_call(&tool.id);
-                        self.prepare_agent_call(run.node, tool, call.arguments.clone(), false)
+                        self.prepare_agent_call(tool, call.arguments.clone(), false, self.new_call_key(run.node))
                     }
                 },
                 CheckedCall::Invalid(result) => ReadyCall::Immediate(result),
@@ -137,7 +142,7 @@ impl<'c> Turn<'c> {
             let result = match ready {
                 ReadyCall::Immediate(result) => result.clone(),
                 ReadyCall::Http(prepared_call) => match results.next() {
-                    Some(attempts) => self.tool_result(prepared_call, &attempts),
+                    Some(attempts) => self.tool_result(prepared_call, &attempts).value,
                     None => error_result("cancelled", "the call was not made"),
                 },
             };
@@ -146,10 +151,18 @@ impl<'c> Turn<'c> {
         run.memory.pending_calls = rest;
     }
 
-    /// Makes a call and counts it; `is_approved` is whether a person has approved it.
-    pub(super) async fn call_counted_tool(&mut self, run: &mut AgentRun<'c>, tool: &'c FlowTool, args: Value, is_approved: bool) -> Value {
+    /// Makes a call and counts it; `write` is the signature of one that changes something, and `is_approved` whether a person has approved
+    /// it.
+    pub(super) async fn call_counted_tool(
+        &mut self,
+        run: &mut AgentRun<'c>,
+        tool: &'c FlowTool,
+        write: Option<&str>,
+        args: Value,
+        is_approved: bool,
+    ) -> Value {
         run.count_call(&tool.id);
-        self.call_tool(run.node, tool, args, is_approved).await
+        self.call_tool(run.node, tool, write, args, is_approved).await
     }
 
     /// Appends the result of an open call and removes the call.

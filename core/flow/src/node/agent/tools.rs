@@ -11,9 +11,10 @@ use super::super::http_request;
 use super::super::http_retry::{CallAttempts, call_with_retry, parse_body, status_failure_code};
 use super::super::service_call::{CallRequest, ServiceCall};
 use super::built_in::{agent_tools, check_agent_call};
-use super::call::{CheckedCall, ReadyCall, args_violation, error_result};
+use super::call::{CallOutcome, CallResult, CheckedCall, ReadyCall, args_violation, error_result};
 use super::collected::changes_something;
 use super::run::AgentRun;
+use super::uncertain_calls::MAY_HAVE_ACTED;
 
 impl<'c> Turn<'c> {
     /// The tools offered to the model. They depend only on the document, and on the task of an AI agent.
@@ -84,10 +85,15 @@ impl<'c> Turn<'c> {
         }
     }
 
-    /// Prepares a call.
-    pub(super) fn prepare_agent_call(&mut self, node: &'c Node, tool: &'c FlowTool, args: Value, is_approved: bool) -> ReadyCall<'c> {
+    /// The idempotency key of the next call: each call of a session gets its own.
+    pub(super) fn new_call_key(&self, node: &Node) -> String {
+        format!("{}:{}", self.state.visit_key(&node.id), self.state.usage.tool_calls)
+    }
+
+    /// Prepares a call; `key` is its idempotency key if it is an HTTP call that writes.
+    pub(super) fn prepare_agent_call(&mut self, tool: &'c FlowTool, args: Value, is_approved: bool, key: String) -> ReadyCall<'c> {
         match tool.kind.as_str() {
-            "http" | "webhook" | "mcp" | "function" => match http_request::prepare_tool_call(self, node, tool, args, is_approved) {
+            "http" | "webhook" | "mcp" | "function" => match http_request::prepare_tool_call(self, tool, args, is_approved, key) {
                 Ok(call) => ReadyCall::Http(Box::new(call)),
                 Err(failure) => ReadyCall::Immediate(error_result(&failure.code, &failure.message)),
             },
@@ -96,15 +102,29 @@ impl<'c> Turn<'c> {
         }
     }
 
-    /// Makes a call; `is_approved` is whether a person has approved it.
-    pub(super) async fn call_tool(&mut self, node: &'c Node, tool: &'c FlowTool, args: Value, is_approved: bool) -> Value {
-        match self.prepare_agent_call(node, tool, args, is_approved) {
-            ReadyCall::Immediate(result) => self.count_immediate_call(result),
-            ReadyCall::Http(call) => {
-                let attempts = call_with_retry(&self.effects, &call, &self.trace_location(), self.record.effects_left()).await;
-                self.tool_result(&call, &attempts)
-            }
+    /// Makes a call; `write` is the signature of one that changes something, and `is_approved` whether a person has approved it. A call
+    /// that repeats an uncertain one has its key.
+    pub(super) async fn call_tool(
+        &mut self,
+        node: &'c Node,
+        tool: &'c FlowTool,
+        write: Option<&str>,
+        args: Value,
+        is_approved: bool,
+    ) -> Value {
+        let key = write.and_then(|it| self.uncertain_key(it)).unwrap_or_else(|| self.new_call_key(node));
+        let call = match self.prepare_agent_call(tool, args, is_approved, key.clone()) {
+            ReadyCall::Immediate(result) => return self.count_immediate_call(result),
+            ReadyCall::Http(call) => call,
+        };
+        let key = Some(key).filter(|_| matches!(call.request, CallRequest::Http(_)));
+        let noted = write.map(|it| self.note_write(it, key));
+        let attempts = call_with_retry(&self.effects, &call, &self.trace_location(), self.record.effects_left()).await;
+        let result = self.tool_result(&call, &attempts);
+        if let Some(noted) = noted {
+            self.settle_write(noted, result.outcome);
         }
+        result.value
     }
 
     /// Counts a call that needed no request; it is not an effect.
@@ -114,18 +134,13 @@ impl<'c> Turn<'c> {
     }
 
     /// Converts a reply to a result for the model: data or an error.
-    pub(super) fn tool_result(&mut self, call: &ServiceCall<'c>, attempts: &CallAttempts) -> Value {
+    pub(super) fn tool_result(&mut self, call: &ServiceCall<'c>, attempts: &CallAttempts) -> CallResult {
         self.record_attempts("tool.call", attempts);
         // The text of a tool that fails is for the model only: authors print the message of a failure.
         if let Err(error) = &attempts.outcome
             && error.detail == Some(EffectErrorDetail::TOOL_ERROR)
         {
-            return error_result("tool_error", &error.message);
-        }
-        if let (Err(error), CallRequest::Tool(_) | CallRequest::Task(_)) = (&attempts.outcome, &call.request)
-            && error.kind == EffectErrorKind::Interrupted
-        {
-            return error_result("interrupted", "the call may have been carried out; do not repeat it without asking the user");
+            return CallResult { value: error_result("tool_error", &error.message), outcome: CallOutcome::Failed };
         }
         let outputs = attempts.reply().and_then(|reply| {
             if !(200..300).contains(&reply.status) {
@@ -135,9 +150,18 @@ impl<'c> Turn<'c> {
             self.write_outputs(call.tool.into_iter().flat_map(|it| &it.outputs), &body, &call.extra_roots)?;
             Ok(body)
         });
-        match outputs {
-            Ok(data) => json!({"ok": true, "data": data}),
-            Err(failure) => error_result(&failure.code, &failure.message),
+        let failure = match outputs {
+            Ok(data) => return CallResult { value: json!({"ok": true, "data": data}), outcome: CallOutcome::Done },
+            Err(failure) => failure,
+        };
+        if !(call.tool.is_some_and(changes_something) && attempts.may_have_acted()) {
+            return CallResult { value: error_result(&failure.code, &failure.message), outcome: CallOutcome::Failed };
         }
+        let value = match &attempts.outcome {
+            Err(error) if error.kind == EffectErrorKind::Interrupted => error_result("interrupted", MAY_HAVE_ACTED),
+            Err(_) => error_result(&failure.code, MAY_HAVE_ACTED),
+            Ok(_) => error_result(&failure.code, &format!("{}: {MAY_HAVE_ACTED}", failure.message)),
+        };
+        CallResult { value, outcome: CallOutcome::Uncertain }
     }
 }

@@ -23,6 +23,7 @@ async fn slow_phases_are_named() {
     ] {
         let error = execute_request(&http, &request_with_short_timeout(serve_raw(bytes, false).await)).await.expect_err("slow");
         assert_eq!((error.kind, error.message.as_str()), (EffectErrorKind::Timeout, message), "{bytes:?}");
+        assert!(error.may_have_acted(), "{bytes:?}");
     }
 }
 
@@ -34,6 +35,7 @@ async fn a_slow_connection_is_named_whichever_limit_is_lower() {
             .await
             .expect_err("slow");
         assert_eq!((error.kind, error.message.as_str()), (EffectErrorKind::Timeout, "no connection to 'slow.test' within 200 ms"));
+        assert!(!error.may_have_acted());
     }
 }
 
@@ -42,21 +44,28 @@ async fn what_cannot_be_reached_or_breaks_off_is_unavailable() {
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let (http, unknown) = (http_client("127.0.0.1"), http_client_with_resolver("", &ScriptedResolver::new(&[&[]])));
     let half = serve_raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", true).await;
-    for (http, url, message) in [
-        (&http, format!("http://127.0.0.1:{closed}/?key=abc"), "'127.0.0.1' cannot be called: Connection refused"),
-        (&http, format!("http://127.0.0.1:{}/?key=abc", serve_raw("", true).await), "'127.0.0.1' cannot be called: "),
-        (&http, format!("http://127.0.0.1:{}/?key=abc", serve_raw("SSH-2.0-x\r\n\r\n", true).await), "'127.0.0.1' cannot be called: "),
+    for (http, url, message, is_sent) in [
+        (&http, format!("http://127.0.0.1:{closed}/?key=abc"), "'127.0.0.1' cannot be called: Connection refused", false),
+        (&http, format!("http://127.0.0.1:{}/?key=abc", serve_raw("", true).await), "'127.0.0.1' cannot be called: ", true),
+        (
+            &http,
+            format!("http://127.0.0.1:{}/?key=abc", serve_raw("SSH-2.0-x\r\n\r\n", true).await),
+            "'127.0.0.1' cannot be called: ",
+            true,
+        ),
         (
             &http,
             format!("https://127.0.0.1:{}/?key=abc", serve_raw("HTTP/1.1 400 Bad\r\n\r\n", true).await),
             "'127.0.0.1' cannot be called: ",
+            false,
         ),
-        (&http, format!("http://127.0.0.1:{half}/?key=abc"), "the answer of '127.0.0.1' broke off: "),
-        (&unknown, "http://who.test/?key=abc".to_owned(), "'who.test' cannot be called: unknown name 'who.test'"),
+        (&http, format!("http://127.0.0.1:{half}/?key=abc"), "the answer of '127.0.0.1' broke off: ", true),
+        (&unknown, "http://who.test/?key=abc".to_owned(), "'who.test' cannot be called: unknown name 'who.test'", false),
     ] {
         let error = execute_request(http, &get(&url)).await.expect_err(&url);
         assert_eq!(error.kind, EffectErrorKind::Unavailable, "{}", error.message);
         assert!(error.message.starts_with(message) && !error.message.contains("abc"), "{url}: {}", error.message);
+        assert_eq!(error.may_have_acted(), is_sent, "{url}: {}", error.message);
     }
 }
 

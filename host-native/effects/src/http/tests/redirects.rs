@@ -99,6 +99,15 @@ async fn a_write_is_not_redirected() {
 }
 
 #[tokio::test]
+async fn a_write_whose_redirect_cannot_be_followed_may_have_happened() {
+    let http = http_client("127.0.0.1");
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let port = serve(redirect_to(303, &format!("http://127.0.0.1:{closed}/"))).await;
+    let error = execute_request(&http, &post(format!("http://127.0.0.1:{port}/leads"))).await.expect_err("nobody there");
+    assert!(error.kind == EffectErrorKind::Unavailable && error.may_have_acted(), "{error:?}");
+}
+
+#[tokio::test]
 async fn a_redirect_without_a_location_is_a_response_and_an_invalid_one_an_error() {
     let http = http_client("127.0.0.1");
     let port = serve(Router::new().fallback(|| async { (StatusCode::NOT_MODIFIED, [("x", "y")]) })).await;
