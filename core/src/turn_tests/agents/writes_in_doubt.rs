@@ -137,7 +137,7 @@ fn a_call_of_a_turn_that_is_undone_is_not_forgotten() {
 
 #[test]
 fn a_call_that_was_never_sent_may_be_made_at_once() {
-    let mut session = Session::new();
+    let session = Session::new();
     let (mut turn, first) = session.call();
     let refused = EffectError::new(EffectErrorKind::Unavailable, "connection refused").with_nothing_sent();
     let slice = answer(&mut turn, &first, EffectResult::Error(refused));
