@@ -186,10 +186,10 @@ impl<'c> Turn<'c> {
         }
     }
 
-    /// Adds facts to the explanation of the slot or agent step that runs, and decides it.
-    pub(super) fn note_verdict(&mut self, verdict: impl FnOnce(&mut Map) -> String) {
+    /// Adds a fact to the explanation of the slot or agent step that runs.
+    pub(super) fn note_fact(&mut self, name: &str, value: impl FnOnce() -> Value) {
         if let Some(explanation) = &mut self.open_explanation {
-            explanation.verdict = verdict(&mut explanation.about);
+            explanation.about.insert(name.to_owned(), value());
         }
     }
 
@@ -199,11 +199,11 @@ impl<'c> Turn<'c> {
         self.open_explanation = explanation.map(|explanation| Box::new(explanation.with_subject(about(self))));
     }
 
-    /// Records the explanation of a slot or an agent step with its verdict, unless that is decided already.
-    pub(super) fn close_explanation(&mut self, verdict: impl FnOnce() -> String) {
-        let Some(explanation) = self.open_explanation.take() else { return };
-        let decided = explanation.verdict.clone();
-        explanation.record(&self.effects, if decided.is_empty() { verdict() } else { decided });
+    /// Records the explanation of a slot or an agent step with its verdict, which may add facts.
+    pub(super) fn close_explanation(&mut self, verdict: impl FnOnce(&mut Map) -> String) {
+        let Some(mut explanation) = self.open_explanation.take() else { return };
+        let verdict = verdict(&mut explanation.about);
+        explanation.record(&self.effects, verdict);
     }
 
     /// Redacts the explanations of the turn as its traces and its history are: a value may turn out to be private only after a decision.

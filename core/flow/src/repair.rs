@@ -31,7 +31,6 @@ impl<'c> Turn<'c> {
         candidate: Option<Value>,
         command: Command,
     ) -> SlotResult {
-        self.note_verdict(|_| format!("the answer is the command '{}'", command_name(command)));
         if let Some(next) = self.begin_command(command) {
             return SlotResult::Interrupted(next);
         }

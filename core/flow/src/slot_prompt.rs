@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::state::{Awaiting, AwaitingKind};
-use super::transition::SlotResult;
+use super::transition::{SlotDecision, SlotReason, SlotResult};
 use super::turn::Turn;
 use super::view::format_value;
 
@@ -58,12 +58,12 @@ impl<'c> Turn<'c> {
     }
 
     /// Handles an invalid answer: reprompts, or gives up at the maximum number of attempts.
-    pub(super) fn reject_answer(&mut self, node: &'c Node, id: &str, data: &EntityData, message: Option<&LocalizedText>) -> SlotResult {
+    pub(super) fn reject_answer(&mut self, node: &'c Node, id: &str, data: &EntityData, message: Option<&LocalizedText>) -> SlotDecision {
         let place = self.state.node_key(id);
         let attempts = self.state.counters.attempts.entry(place.clone()).or_default();
         *attempts += 1;
         let attempts = *attempts;
-        self.note_attempt(data, attempts);
+        let reason = SlotReason::InvalidAnswer(attempts);
         self.trace("entity.invalid", json!({"node": id, "variable": data.variable.to_string(), "attempt": attempts}));
         if self.view().is_slot_redacted(data) {
             self.redact_input(&data.variable);
@@ -71,11 +71,11 @@ impl<'c> Turn<'c> {
         if attempts >= data.max_attempts {
             self.state.counters.attempts.remove(&place);
             if data.required {
-                let reason = format!("no valid answer in {attempts} attempts");
+                let failure = Failure::new("max_attempts", format!("no valid answer in {attempts} attempts"));
                 let failed_node = Some((id.to_owned(), node.name.clone()));
-                return SlotResult::Failed(Failure { attempt: attempts, node: failed_node, ..Failure::new("max_attempts", reason) });
+                return SlotDecision::new(SlotResult::Failed(Failure { attempt: attempts, node: failed_node, ..failure }), reason);
             }
-            return self.skip_slot(id, data);
+            return SlotDecision::new(self.skip_slot(id, data), reason);
         }
         let last = data.reprompt.len().min(usize::try_from(attempts).unwrap_or(usize::MAX));
         let question = message.or_else(|| data.reprompt.get(last.checked_sub(1)?)).unwrap_or(&data.prompt);
@@ -84,7 +84,7 @@ impl<'c> Turn<'c> {
             self.say(EngineText::NotUnderstoodAgain, &[]);
         }
         let options = self.ask_for_value(question, data, &place);
-        SlotResult::Prompted(self.slot_awaiting(node, data, options))
+        SlotDecision::new(SlotResult::Prompted(self.slot_awaiting(node, data, options)), reason)
     }
 
     /// Writes the default of an optional slot, which is not asked for any more.
@@ -102,12 +102,12 @@ impl<'c> Turn<'c> {
     }
 
     /// Writes the value of a slot.
-    pub(super) fn write_slot(&mut self, id: &str, data: &EntityData, value: Value) -> SlotResult {
+    pub(super) fn write_slot(&mut self, id: &str, data: &EntityData, value: Value, reason: SlotReason) -> SlotDecision {
+        let observed = self.observe_value(data, &value);
         // What was asked behind a value that was taken back has been answered.
         self.is_rewalking |= self.view().is_emptied(&data.variable);
         if let Err(rejected) = self.write_variable(&data.variable, value) {
-            self.note_verdict(|_| String::new());
-            return SlotResult::Failed(rejected.into());
+            return SlotDecision { value: observed, ..SlotResult::Failed(rejected.into()).into() };
         }
         let place = self.state.node_key(id);
         self.record_filled_slot(&data.variable, &place);
@@ -117,7 +117,7 @@ impl<'c> Turn<'c> {
         if self.view().is_slot_redacted(data) {
             self.redact_input(&data.variable);
         }
-        SlotResult::Filled
+        SlotDecision { result: SlotResult::Filled, reason, value: observed }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use convengine_config::flow::document::EdgeDef;
 use convengine_turn::Map;
+use convengine_values::Command;
+use serde_json::Value;
 
 use super::failure::Failure;
 use super::state::Awaiting;
@@ -71,6 +73,62 @@ impl SlotResult {
             SlotResult::Failed(failure) => Some(Transition::Fail(failure)),
             SlotResult::Interrupted(next) => Some(next),
         }
+    }
+}
+
+/// What is decided about a slot: its result and, for observers, the reason.
+#[derive(Debug)]
+pub(super) struct SlotDecision {
+    pub result: SlotResult,
+    pub reason: SlotReason,
+    /// The value that it is about, if the turn is observed; a redacted one by its name.
+    pub value: Option<Value>,
+}
+
+/// Why a slot gets its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SlotReason {
+    /// None but what the result says.
+    Result,
+    /// Its value is in the message that triggered the intent.
+    FromMessage,
+    /// Its variable had a valid value.
+    AlreadyFilled,
+    /// The answer has a valid value, which the user has to confirm.
+    NeedsConfirmation,
+    /// The user has confirmed its value.
+    Confirmed,
+    /// The answer is not valid for the time of this number.
+    InvalidAnswer(u32),
+    /// The answer is a command.
+    Command(Command),
+    /// The message corrects another slot.
+    CorrectsOther,
+    /// The answer to a confirmation changes a value.
+    ChangesValue,
+    /// The answer to a confirmation is neither yes nor no.
+    Unconfirmed,
+}
+
+/// Why a slot is not filled without a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnfilledReason {
+    /// The message that triggered the intent must not fill it.
+    PrefillForbidden,
+    /// There is no valid value.
+    NoValue,
+}
+
+impl SlotDecision {
+    /// A decision that is not about a value.
+    pub fn new(result: SlotResult, reason: SlotReason) -> SlotDecision {
+        SlotDecision { result, reason, value: None }
+    }
+}
+
+impl From<SlotResult> for SlotDecision {
+    fn from(result: SlotResult) -> SlotDecision {
+        SlotDecision::new(result, SlotReason::Result)
     }
 }
 

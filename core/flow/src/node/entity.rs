@@ -3,7 +3,6 @@
 use convengine_config::flow::document::{Ask, EntityData, Node, NodeKind, Take};
 use convengine_text::locale::{EngineText, asks_for_free_words};
 use convengine_text::phrase::Phrase;
-use convengine_turn::{Candidate, Verdict};
 use convengine_understanding::entity::{Entity, Extraction};
 use convengine_values::{Command, Consent, is_inquiry, is_part_denied, is_question, read_consent, read_correction};
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use super::super::slot_prompt::{CANDIDATE_VARIABLE, literal_text};
 use super::super::slot_reading::{reads_any_text, takes_free_text};
 use super::super::slot_values::TriggerValue;
 use super::super::state::Awaiting;
-use super::super::transition::{SlotResult, Transition};
+use super::super::transition::{SlotDecision, SlotReason, SlotResult, Transition, UnfilledReason};
 use super::super::turn::Turn;
 use super::super::view::{SessionView, format_value};
 
@@ -53,33 +52,32 @@ impl<'c> Turn<'c> {
     /// Fills a slot from its valid value or from the message that triggered the intent. `node` is the one that may ask.
     fn try_fill(&mut self, node: Option<&'c Node>, id: &str, data: &EntityData) -> Option<SlotResult> {
         self.begin_slot(id, data);
-        let filled = self.try_fill_unasked(node, id, data);
-        self.end_unasked_slot(filled.as_ref());
-        filled
+        let decision = self.try_fill_unasked(node, id, data);
+        self.end_unasked_slot(data, &decision);
+        decision.ok().map(|it| it.result)
     }
 
-    fn try_fill_unasked(&mut self, node: Option<&'c Node>, id: &str, data: &EntityData) -> Option<SlotResult> {
-        let Some(entity) = self.flow.compile_slot_entity(data) else {
-            return Some(SlotResult::Failed(Failure::new("entity_unknown", format!("unknown entity '{}'", data.entity))));
-        };
+    fn try_fill_unasked(&mut self, node: Option<&'c Node>, id: &str, data: &EntityData) -> Result<SlotDecision, UnfilledReason> {
+        let Some(entity) = self.flow.compile_slot_entity(data) else { return Ok(unknown_entity(data).into()) };
         if self.view().is_left_over(data) {
             // A reserved name is no slot.
             let _ = self.remove_variable(&data.variable);
         }
         let place = self.state.node_key(id);
         let existing = self.existing_value(data, &entity, &place);
-        if let Some(found) = self.find_message_value(id, data, &entity, existing.as_ref()) {
-            self.note_slot_value(data, &found.value, "the value is taken from the message that triggered the intent");
-            self.claim_trigger_value(&found);
-            self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
-            if let Some(node) = node.filter(|_| data.confirm) {
+        let value = match self.find_message_value(id, data, &entity, existing.as_ref()) {
+            Ok(found) => {
+                self.claim_trigger_value(&found);
+                self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
+                let Some(node) = node.filter(|_| data.confirm) else {
+                    return Ok(self.write_slot(id, data, found.value, SlotReason::FromMessage));
+                };
                 self.state.counters.attempts.remove(&self.state.node_key(id));
-                return Some(self.ask_for_confirmation(node, data, found.value));
+                return Ok(self.confirm_value(node, data, found.value, SlotReason::FromMessage));
             }
-            return Some(self.write_slot(id, data, found.value));
-        }
-        let value = existing?;
-        self.note_slot_value(data, &value, "its variable already has a valid value; not asked");
+            Err(reason) => existing.ok_or(reason)?,
+        };
+        let observed = self.observe_value(data, &value);
         if self.state.variable(&data.variable) != Some(&value) {
             // In the form of its type. A value of another type than the variable's stays as it is.
             let _ = self.write_variable(&data.variable, value);
@@ -90,7 +88,7 @@ impl<'c> Turn<'c> {
         }
         self.record_slot_place(&data.variable, &place);
         self.trace("entity.skipped", json!({"node": id, "variable": data.variable.to_string()}));
-        Some(SlotResult::Filled)
+        Ok(SlotDecision { result: SlotResult::Filled, reason: SlotReason::AlreadyFilled, value: observed })
     }
 
     /// The valid value that the variable of a slot has, unless the slot asks anyway.
@@ -109,26 +107,29 @@ impl<'c> Turn<'c> {
     }
 
     /// The valid value that what was said in this request holds for a slot: instead of the one that it has only if the slot is meant.
-    fn find_message_value(&mut self, id: &str, data: &EntityData, entity: &Entity, existing: Option<&Value>) -> Option<TriggerValue> {
+    fn find_message_value(
+        &mut self,
+        id: &str,
+        data: &EntityData,
+        entity: &Entity,
+        existing: Option<&Value>,
+    ) -> Result<TriggerValue, UnfilledReason> {
         let is_new = self.take_trigger(&self.state.node_key(id), data);
         // What was taken back is asked for.
         if self.view().is_emptied(&data.variable) {
-            return None;
+            return Err(UnfilledReason::NoValue);
         }
         // What an earlier request has left gives way to what this one was told.
         let has_value = existing.is_some() && !(data.keep && self.view().is_filled_by_other_request(&data.variable));
         if !is_new && has_value {
-            return None;
+            return Err(UnfilledReason::NoValue);
         }
         if is_new && !self.view().is_prefilled(data) {
-            if existing.is_none() {
-                self.note_verdict(|_| "prefill from the triggering message is off: the user is asked".to_owned());
-            }
             // The value is not taken, but the message holds what is not to be stored.
             if self.view().is_slot_redacted(data) {
                 self.redact_trigger_values(data, entity);
             }
-            return None;
+            return Err(UnfilledReason::PrefillForbidden);
         }
         let trigger = self.trigger.as_ref().filter(|_| is_new);
         let from_message = trigger.and_then(|trigger| trigger.value_for(self.view(), data, entity));
@@ -138,50 +139,44 @@ impl<'c> Turn<'c> {
             from_message.filter(|found| existing.is_none_or(|existing| found.is_named && !is_read && *existing != found.value));
         let found = match from_message {
             Some(found) => found,
-            None if has_value || !self.view().is_prefilled(data) => return None,
-            None => self.take_pending_value(data)?,
+            None if has_value || !self.view().is_prefilled(data) => return Err(UnfilledReason::NoValue),
+            None => self.take_pending_value(data).ok_or(UnfilledReason::NoValue)?,
         };
         let unused = self.unused_trigger_parts();
         self.note(|| found.to_candidate(&data.entity, unused));
         if self.find_violation(data, &found.value).is_none() {
-            return Some(found);
+            return Ok(found);
         }
         // It was said for this slot, so it is none of another.
         self.claim_trigger_value(&found);
-        None
+        Err(UnfilledReason::NoValue)
     }
 
     /// Handles the answer to a prompt.
     pub(super) async fn on_slot_answer(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting) -> SlotResult {
         self.begin_slot(id, data);
-        let filled = self.read_slot_answer(node, id, data, awaiting).await;
-        self.end_slot(&filled);
-        filled
+        let decision = self.read_slot_answer(node, id, data, awaiting).await;
+        self.end_slot(data, &decision);
+        decision.result
     }
 
-    async fn read_slot_answer(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting) -> SlotResult {
-        let Some(entity) = self.flow.compile_slot_entity(data) else {
-            return SlotResult::Failed(Failure::new("entity_unknown", format!("unknown entity '{}'", data.entity)));
-        };
+    async fn read_slot_answer(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting) -> SlotDecision {
+        let Some(entity) = self.flow.compile_slot_entity(data) else { return unknown_entity(data).into() };
         if let Some(candidate) = self.state.vars.shift_remove(CANDIDATE_VARIABLE).and_then(|slot| slot.get("candidate").cloned()) {
             return self.on_confirmation(node, id, data, awaiting, candidate).await;
         }
         let option = self.view().find_slot_option(&awaiting.options, &entity);
         if option.is_none()
-            && let Some(result) = self.divert_answer(node, id, data, &entity, &awaiting).await
+            && let Some(decision) = self.divert_answer(node, id, data, &entity, &awaiting).await
         {
-            return result;
+            return decision;
         }
         let found = match option {
             Some(option) => {
                 self.event.choose_option(&option);
                 let value = option.get("value").or_else(|| option.get("label")).cloned().unwrap_or_default();
                 let value = entity.accept(&value, self.extraction_context());
-                let (verdict, reason) = match &value {
-                    Some(_) => (Verdict::Won, ""),
-                    None => (Verdict::NotMatched, "not a value of the entity"),
-                };
-                self.note(|| Candidate::for_choice("", "button", verdict).with_reason(reason));
+                self.note_button(value.is_some());
                 Ok(value)
             }
             None => self.read_typed_answer(data, &entity),
@@ -194,17 +189,15 @@ impl<'c> Turn<'c> {
                 let names: Vec<String> =
                     values.iter().map(|value| format_value(&self.view().name_value(Some(&data.entity), value))).collect();
                 let text = self.engine_text(EngineText::ChooseValue, &[("values", &names.join(" / "))]);
-                let rejected = self.reject_answer(node, id, data, Some(&literal_text(text)));
-                if let SlotResult::Prompted(mut awaiting) = rejected {
-                    if awaiting.options.is_empty() {
-                        // "The second one"
-                        let option = |(name, value): (&String, &Value)| json!({"id": name, "label": name, "value": value});
-                        awaiting.options = names.iter().zip(&values).map(option).collect();
-                    }
-                    SlotResult::Prompted(awaiting)
-                } else {
-                    rejected
+                let mut decision = self.reject_answer(node, id, data, Some(&literal_text(text)));
+                if let SlotResult::Prompted(awaiting) = &mut decision.result
+                    && awaiting.options.is_empty()
+                {
+                    // "The second one"
+                    let option = |(name, value): (&String, &Value)| json!({"id": name, "label": name, "value": value});
+                    awaiting.options = names.iter().zip(&values).map(option).collect();
                 }
+                decision
             }
             Ok(None) => self.handle_missing_value(node, id, data, awaiting, &entity).await,
         }
@@ -219,7 +212,7 @@ impl<'c> Turn<'c> {
         data: &EntityData,
         entity: &Entity,
         awaiting: &Awaiting,
-    ) -> Option<SlotResult> {
+    ) -> Option<SlotDecision> {
         let text = self.event.input_text();
         let is_free_text = takes_free_text(data, entity);
         let has_no_value = || matches!(entity.extract(&text, self.extraction_context()), Extraction::NotFound);
@@ -233,9 +226,9 @@ impl<'c> Turn<'c> {
                 return None;
             }
             if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting.clone(), false).await {
-                return Some(interrupted);
+                return Some(interrupted.into());
             }
-            return Some(self.handle_command_in_slot(node, id, data, None, command));
+            return Some(SlotDecision::new(self.handle_command_in_slot(node, id, data, None, command), SlotReason::Command(command)));
         }
         if data.take == Take::Anything {
             return None;
@@ -245,10 +238,9 @@ impl<'c> Turn<'c> {
             if (is_question || self.view().is_other_intent_or_small_talk())
                 && let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting.clone(), is_question).await
             {
-                return Some(interrupted);
+                return Some(interrupted.into());
             }
             if is_question {
-                self.note_verdict(|_| "the message is a question, and the slot expects none".to_owned());
                 if !self.state.counters.attempts.contains_key(&self.state.node_key(id)) {
                     self.say(EngineText::NotUnderstood, &[]);
                 }
@@ -260,11 +252,8 @@ impl<'c> Turn<'c> {
         let expected = if is_yes_or_no && !has_value() { ExpectedChange::Everything } else { ExpectedChange::Nothing };
         match self.correct_slots(Some(data), expected) {
             CorrectionResult::Nothing => None,
-            CorrectionResult::Refused => Some(SlotResult::Prompted(self.prompt_for_slot(node, id, data))),
-            CorrectionResult::Changed(next) => {
-                self.note_verdict(|_| "the message corrects another slot".to_owned());
-                Some(SlotResult::Interrupted(next))
-            }
+            CorrectionResult::Refused => Some(SlotResult::Prompted(self.prompt_for_slot(node, id, data)).into()),
+            CorrectionResult::Changed(next) => Some(SlotDecision::new(SlotResult::Interrupted(next), SlotReason::CorrectsOther)),
         }
     }
 
@@ -298,68 +287,70 @@ impl<'c> Turn<'c> {
         data: &EntityData,
         awaiting: Awaiting,
         entity: &Entity,
-    ) -> SlotResult {
+    ) -> SlotDecision {
         if data.llm_extract {
             let value = self.extract_by_model(data, entity).await;
-            self.note(|| Candidate::for_choice("", "model", if value.is_some() { Verdict::Won } else { Verdict::NotMatched }));
+            self.note_model_extraction(value.is_some());
             if let Some(value) = value {
                 return self.validate_candidate(node, id, data, value);
             }
         }
         let is_digression = is_question(&self.event.input_text(), &self.state.locale) || self.view().has_many_words();
         if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting, is_digression).await {
-            return interrupted;
+            return interrupted.into();
         }
         match self.correct_slots(Some(data), ExpectedChange::Unmistakable) {
             CorrectionResult::Nothing => {}
-            CorrectionResult::Refused => return SlotResult::Prompted(self.prompt_for_slot(node, id, data)),
-            CorrectionResult::Changed(next) => return SlotResult::Interrupted(next),
+            CorrectionResult::Refused => return SlotResult::Prompted(self.prompt_for_slot(node, id, data)).into(),
+            CorrectionResult::Changed(next) => return SlotResult::Interrupted(next).into(),
         }
         // "Thursday at 3" to another question is kept for those to come.
         let text = self.view().restated_input();
         let values = self.view().find_answer_values(&text);
         if values.has_any() && !is_inquiry(&text, &self.state.locale) {
             self.offer_answer(&text, values, Vec::new());
-            return SlotResult::Prompted(self.prompt_for_slot(node, id, data));
+            return SlotResult::Prompted(self.prompt_for_slot(node, id, data)).into();
         }
         self.reject_answer(node, id, data, None)
     }
 
     /// Validates a value, and confirms it when required.
-    fn validate_candidate(&mut self, node: &'c Node, id: &str, data: &EntityData, value: Value) -> SlotResult {
+    fn validate_candidate(&mut self, node: &'c Node, id: &str, data: &EntityData, value: Value) -> SlotDecision {
         if let Some(message) = self.find_violation(data, &value) {
             return self.reject_answer(node, id, data, message.as_ref());
         }
-        let verdict = if data.confirm { "the value is valid: the user is asked whether it is right" } else { "the value is accepted" };
-        self.note_slot_value(data, &value, verdict);
         if !data.confirm {
-            return self.write_slot(id, data, value);
+            return self.write_slot(id, data, value, SlotReason::Result);
         }
-        self.ask_for_confirmation(node, data, value)
+        self.confirm_value(node, data, value, SlotReason::NeedsConfirmation)
+    }
+
+    fn confirm_value(&mut self, node: &'c Node, data: &EntityData, value: Value, reason: SlotReason) -> SlotDecision {
+        let observed = self.observe_value(data, &value);
+        SlotDecision { result: self.ask_for_confirmation(node, data, value), reason, value: observed }
     }
 
     /// Handles the answer to a confirmation.
-    async fn on_confirmation(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> SlotResult {
+    async fn on_confirmation(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> SlotDecision {
         let button_answer =
             self.view().find_selected_option(&awaiting.options).and_then(|option| option.get("value").and_then(Value::as_bool));
         let button_answer = button_answer.map(|it| if it { Consent::Yes } else { Consent::No });
         if let Some(command) = self.view().read_command().filter(|_| button_answer.is_none()) {
-            return self.handle_command_in_slot(node, id, data, Some(candidate), command);
+            let result = self.handle_command_in_slot(node, id, data, Some(candidate), command);
+            return SlotDecision::new(result, SlotReason::Command(command));
         }
         match button_answer.or_else(|| read_consent(&self.event.input_text(), &self.state.locale)) {
-            Some(Consent::Yes) => {
-                self.note_slot_value(data, &candidate, "the user has confirmed the value");
-                return self.write_slot(id, data, candidate);
-            }
+            Some(Consent::Yes) => return self.write_slot(id, data, candidate, SlotReason::Confirmed),
             Some(Consent::No) => return self.reject_answer(node, id, data, None),
             Some(consent @ (Consent::YesBut | Consent::NoBut)) => {
                 // `yes, but to savings` and `no, 30 dollars` change a value, and the user is asked again.
-                self.note_verdict(|_| "the user changes a value: it is taken, and the user is asked again".to_owned());
                 let changed = self.view().read_change(data, &candidate);
                 let has_others = self.read_other_changes(data);
                 return match changed {
                     Some(changed) => self.validate_candidate(node, id, data, changed),
-                    None if has_others || consent == Consent::YesBut => self.ask_for_confirmation(node, data, candidate),
+                    None if has_others || consent == Consent::YesBut => {
+                        SlotDecision::new(self.ask_for_confirmation(node, data, candidate), SlotReason::ChangesValue)
+                    }
                     None => self.reject_answer(node, id, data, None),
                 };
             }
@@ -372,13 +363,12 @@ impl<'c> Turn<'c> {
         }
         if data.interruptible {
             match self.try_interrupt(awaiting, true).await {
-                Interrupt::Taken(next) => return SlotResult::Interrupted(next),
-                Interrupt::Answered => return self.ask_for_confirmation(node, data, candidate),
+                Interrupt::Taken(next) => return SlotResult::Interrupted(next).into(),
+                Interrupt::Answered => return self.ask_for_confirmation(node, data, candidate).into(),
                 Interrupt::Nothing => {}
             }
         }
-        self.note_verdict(|_| "the answer is neither yes nor no: the user is asked again".to_owned());
-        self.ask_for_confirmation(node, data, candidate)
+        SlotDecision::new(self.ask_for_confirmation(node, data, candidate), SlotReason::Unconfirmed)
     }
 
     /// Writes the values that a message has for other slots of the graph, or says why not; returns whether there are any. A type that two
@@ -414,6 +404,10 @@ impl<'c> Turn<'c> {
         }
         has_changes
     }
+}
+
+fn unknown_entity(data: &EntityData) -> SlotResult {
+    SlotResult::Failed(Failure::new("entity_unknown", format!("unknown entity '{}'", data.entity)))
 }
 
 impl SessionView<'_, '_> {

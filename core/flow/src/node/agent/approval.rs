@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::super::super::turn::Turn;
 use super::call::{CheckedCall, args_violation, error_result};
 use super::run::AgentRun;
+use super::step_explanation::AgentStepEnd;
 use crate::state::FlowEvent;
 
 impl<'c> Turn<'c> {
@@ -16,11 +17,7 @@ impl<'c> Turn<'c> {
             self.warn("approval.unknown_call", json!({"call_id": call_id}));
             return false;
         };
-        self.begin_agent_step(run, None);
-        self.note_verdict(|about| {
-            about.insert("approved".to_owned(), json!(approved));
-            String::new()
-        });
+        self.begin_approval(run, approved);
         let edited = edited_args.filter(|_| approved).map(Value::Object);
         // The document may have changed since the call.
         let tool = if let CheckedCall::Tool(tool, _) = self.check_call(run, &call) { Some(tool) } else { None };
@@ -37,7 +34,7 @@ impl<'c> Turn<'c> {
         let result = match (state, tool) {
             (CallApproval::Planned | CallApproval::Asked, _) => {
                 let reason = violation.unwrap_or_default();
-                self.close_explanation(|| format!("the edited arguments are not valid, and the call still waits: {reason}"));
+                self.end_agent_step(run, AgentStepEnd::InvalidEdit(&reason));
                 self.warn("approval.invalid_args", json!({"call_id": call_id, "reason": reason}));
                 return false;
             }

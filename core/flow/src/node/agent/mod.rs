@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 use self::call::with_unique_ids;
 use self::memory::Memory;
 use self::run::{AgentRun, AgentTransition};
+use self::step_explanation::AgentStepEnd;
 use super::super::failure::{EFFECT_LIMIT, Failure};
 use super::super::transition::{GraphReturn, Transition};
 use super::super::turn::Turn;
@@ -105,10 +106,7 @@ impl<'c> Turn<'c> {
     async fn on_agent_message(&mut self, mut run: AgentRun<'c>, text: &str) -> Transition {
         // A message above the limit does not reach the model (docs/spec/flow-rulings.md#32).
         if run.memory.turns >= run.data.max_turns {
-            self.begin_agent_step(&run, None);
-            self.close_explanation(|| {
-                format!("the limit of {} turns is reached: the message is not sent to the model", run.data.max_turns)
-            });
+            self.explain_agent(&run, AgentStepEnd::TurnLimit);
             return self.close_agent(run, AgentTransition::Leave("max_turns"));
         }
         run.memory.turns += 1;
@@ -122,18 +120,18 @@ impl<'c> Turn<'c> {
         for step in 1..=run.max_steps() {
             self.begin_agent_step(&run, Some(step));
             if self.record.effects_left() == 0 {
-                self.close_explanation(|| "the effect limit of the turn is reached before the step".to_owned());
+                self.end_agent_step(&run, AgentStepEnd::EffectLimit);
                 self.warn("guard.effect_limit", json!({"effects": self.record.debug.effects.len()}));
                 self.record.stop_reason = EFFECT_LIMIT;
                 return self.end_turn_at_limit(run);
             }
             if let Some(reason) = self.refuse_step(&mut run) {
-                self.close_explanation(|| format!("a limit of the agent is reached ({reason}): the turn ends before the step"));
+                self.end_agent_step(&run, AgentStepEnd::Limit(reason));
                 self.record.stop_reason = reason;
                 return self.end_turn_at_limit(run);
             }
             let transition = self.run_step(&mut run, step).await;
-            self.end_agent_step(&run, &transition);
+            self.end_agent_step(&run, AgentStepEnd::Taken(&transition));
             match transition {
                 AgentTransition::Continue => {}
                 transition @ (AgentTransition::AwaitInput
@@ -142,8 +140,7 @@ impl<'c> Turn<'c> {
                 | AgentTransition::Fail(_)) => return self.close_agent(run, transition),
             }
         }
-        self.begin_agent_step(&run, None);
-        self.close_explanation(|| "the agent has reached its step limit of the turn: the turn ends".to_owned());
+        self.explain_agent(&run, AgentStepEnd::StepLimit);
         self.warn("agent.max_steps", json!({"node": run.node.id}));
         self.record.stop_reason = "max_steps";
         self.end_turn_at_limit(run)
@@ -152,7 +149,7 @@ impl<'c> Turn<'c> {
     /// Makes the calls that are left after an approval, then goes on.
     async fn continue_run(&mut self, mut run: AgentRun<'c>) -> Transition {
         let transition = self.run_tool_calls(&mut run).await;
-        self.end_agent_step(&run, &transition);
+        self.end_agent_step(&run, AgentStepEnd::Taken(&transition));
         match transition {
             AgentTransition::Continue => self.run_steps(run).await,
             transition @ (AgentTransition::AwaitInput
@@ -222,8 +219,7 @@ impl<'c> Turn<'c> {
     fn close_agent(&mut self, mut run: AgentRun<'c>, transition: AgentTransition) -> Transition {
         let is_escalated = matches!(transition, AgentTransition::AwaitInput) && self.check_escalation(&run);
         if is_escalated {
-            self.begin_agent_step(&run, None);
-            self.close_explanation(|| "a guardrail hands the conversation over to a person".to_owned());
+            self.explain_agent(&run, AgentStepEnd::Escalated);
         }
         let transition = if is_escalated { AgentTransition::Leave("handoff") } else { transition };
         let port = match transition {

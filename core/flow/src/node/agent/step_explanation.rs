@@ -1,6 +1,6 @@
 //! Explanations of the steps of an agent: what it has called, and its reason to continue or stop (docs/spec/flows.md#15.7).
 
-use convengine_config::flow::document::FlowCondition;
+use convengine_config::flow::document::{FlowCondition, FlowTool};
 use convengine_turn::{Candidate, LlmToolCall, Verdict};
 use serde_json::{Value, json};
 
@@ -11,6 +11,25 @@ use super::run::{AgentRun, AgentTransition};
 const EXPLAINED_CODES: [&str; 8] =
     ["invalid_args", "output_invalid", "unknown_tool", "auth_required", "limit", "budget", "cancelled", "in_doubt"];
 
+/// How a step of an agent ends, or why none is taken.
+#[derive(Clone, Copy)]
+pub(super) enum AgentStepEnd<'t> {
+    /// The step was taken.
+    Taken(&'t AgentTransition),
+    /// The node has handled all its messages.
+    TurnLimit,
+    /// The turn has taken all its steps.
+    StepLimit,
+    /// The turn has no effects left.
+    EffectLimit,
+    /// A limit of an AI agent is reached, by its stop reason.
+    Limit(&'static str),
+    /// The edited arguments of a call are invalid, for this reason.
+    InvalidEdit(&'t str),
+    /// A guardrail hands the conversation over.
+    Escalated,
+}
+
 impl<'c> Turn<'c> {
     /// Begins the explanation of a step, or of what happens before or after one.
     pub(super) fn begin_agent_step(&mut self, run: &AgentRun<'c>, step: Option<u32>) {
@@ -20,6 +39,17 @@ impl<'c> Turn<'c> {
                 "turn": run.memory.turns, "maxTurns": run.data.max_turns,
             })
         });
+    }
+
+    /// Begins the explanation of what the decision about a call leads to.
+    pub(super) fn begin_approval(&mut self, run: &AgentRun<'c>, is_approved: bool) {
+        self.begin_agent_step(run, None);
+        self.note_fact("approved", || json!(is_approved));
+    }
+
+    /// Notes a call that waits for the approval of a person.
+    pub(super) fn note_waiting_call(&mut self, tool: &FlowTool) {
+        self.note(|| Candidate::for_choice("", &tool.id, Verdict::Matched).with_reason("it waits for the approval of a person"));
     }
 
     /// Notes a call with its result.
@@ -42,15 +72,35 @@ impl<'c> Turn<'c> {
         self.note(|| Candidate::for_choice("", &condition.source, verdict).with_reason(reason));
     }
 
+    /// Explains what happens before or after a step.
+    pub(super) fn explain_agent(&mut self, run: &AgentRun<'c>, end: AgentStepEnd<'_>) {
+        self.begin_agent_step(run, None);
+        self.end_agent_step(run, end);
+    }
+
     /// Records the explanation of a step.
-    pub(super) fn end_agent_step(&mut self, run: &AgentRun<'c>, transition: &AgentTransition) {
-        self.close_explanation(|| match transition {
-            AgentTransition::Continue => "the results of the calls go back to the model".to_owned(),
-            AgentTransition::AwaitInput => "the model has called nothing: the agent waits for the user".to_owned(),
-            AgentTransition::AwaitApproval => "a call waits for the approval of a person".to_owned(),
-            AgentTransition::Leave("max_turns") => format!("the limit of {} turns is reached: the node is left", run.data.max_turns),
-            AgentTransition::Leave(port) => format!("the agent is done: the node is left by the port '{port}'"),
-            AgentTransition::Fail(failure) => format!("the agent fails ({})", failure.code),
+    pub(super) fn end_agent_step(&mut self, run: &AgentRun<'c>, end: AgentStepEnd<'_>) {
+        self.close_explanation(|_| match end {
+            AgentStepEnd::Taken(transition) => explain_transition(run, transition),
+            AgentStepEnd::TurnLimit => {
+                format!("the limit of {} turns is reached: the message is not sent to the model", run.data.max_turns)
+            }
+            AgentStepEnd::StepLimit => "the agent has reached its step limit of the turn: the turn ends".to_owned(),
+            AgentStepEnd::EffectLimit => "the effect limit of the turn is reached before the step".to_owned(),
+            AgentStepEnd::Limit(reason) => format!("a limit of the agent is reached ({reason}): the turn ends before the step"),
+            AgentStepEnd::InvalidEdit(reason) => format!("the edited arguments are not valid, and the call still waits: {reason}"),
+            AgentStepEnd::Escalated => "a guardrail hands the conversation over to a person".to_owned(),
         });
+    }
+}
+
+fn explain_transition(run: &AgentRun<'_>, transition: &AgentTransition) -> String {
+    match transition {
+        AgentTransition::Continue => "the results of the calls go back to the model".to_owned(),
+        AgentTransition::AwaitInput => "the model has called nothing: the agent waits for the user".to_owned(),
+        AgentTransition::AwaitApproval => "a call waits for the approval of a person".to_owned(),
+        AgentTransition::Leave("max_turns") => format!("the limit of {} turns is reached: the node is left", run.data.max_turns),
+        AgentTransition::Leave(port) => format!("the agent is done: the node is left by the port '{port}'"),
+        AgentTransition::Fail(failure) => format!("the agent fails ({})", failure.code),
     }
 }

@@ -2,7 +2,7 @@
 
 use convengine_config::flow::document::{AgentData, AgentOutput, FINISH, FlowTool, REQUEST_HUMAN, SEARCH_KNOWLEDGE, is_built_in};
 use convengine_text::json::schema::JsonSchema;
-use convengine_turn::{BoxFuture, CallApproval, CallApprovalEvent, Candidate, EffectClass, LlmMessage, LlmToolCall, Map, Verdict, join};
+use convengine_turn::{BoxFuture, CallApproval, CallApprovalEvent, EffectClass, LlmMessage, LlmToolCall, Map, join};
 use serde_json::{Value, json};
 
 use super::super::super::failure::Failure;
@@ -51,9 +51,7 @@ impl<'c> Turn<'c> {
                         self.answer_call(run, &call, result);
                         continue;
                     }
-                    self.note(|| {
-                        Candidate::for_choice("", &tool.id, Verdict::Matched).with_reason("it waits for the approval of a person")
-                    });
+                    self.note_waiting_call(tool);
                     let state = self.effects.take_transition(CallApproval::Planned, CallApprovalEvent::Ask).map(CallApproval::name);
                     self.trace("agent.approval", json!({"node": run.node.id, "call_id": call.id, "tool": tool.id, "state": state}));
                     return AgentTransition::AwaitApproval;
