@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::code::{ANY, UNKNOWN, is_same_code, to_upper_code};
+use super::code::{ANY, UNKNOWN, to_upper_code};
 use super::issue::{Issue, Severity};
 use super::row::TableRow;
+use super::rule::RuleAction;
 use super::tables::Tables;
 
 /// The codes of enabled intents, in upper case.
@@ -76,7 +77,6 @@ fn check_row(row: &TableRow<'_>, intents: &BTreeSet<String>, states: &BTreeSet<S
 fn state_codes(tables: &Tables) -> BTreeSet<String> {
     let rules = tables.enabled_rows("ce_rule");
     let scoped = rules.iter().filter_map(|it| it.code("state_code"));
-    let sets = |row: &&TableRow<'_>| row.code("action").is_some_and(|action| is_same_code(&action, "SET_STATE"));
-    let set = rules.iter().filter(sets).filter_map(|rule| rule.code("action_value"));
+    let set = rules.iter().filter_map(|rule| RuleAction::from_row(rule).ok()?.target_state().map(str::to_owned));
     scoped.chain(set).map(|it| to_upper_code(&it)).chain([ANY.to_owned(), UNKNOWN.to_owned()]).collect()
 }
