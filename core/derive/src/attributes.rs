@@ -15,6 +15,7 @@ pub struct TypeAttributes {
     pub tag: Option<LitStr>,
     pub content: Option<LitStr>,
     pub data: Option<Path>,
+    pub into: Option<Path>,
 }
 
 /// What `#[member(…)]` says.
@@ -68,7 +69,8 @@ impl TypeAttributes {
                     "tag" => read.tag = Some(meta.value()?.parse()?),
                     "content" => read.content = Some(meta.value()?.parse()?),
                     "data" => read.data = Some(meta.value()?.parse()?),
-                    _ => return Err(meta.error("expected definition, role, closed, tag, content or data")),
+                    "into" => read.into = Some(meta.value()?.parse()?),
+                    _ => return Err(meta.error("expected definition, role, closed, tag, content, data or into")),
                 }
                 Ok(())
             })?;

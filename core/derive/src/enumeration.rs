@@ -97,9 +97,11 @@ fn implement_kinds(input: &DeriveInput, data: &DataEnum, attributes: &TypeAttrib
         kinds: <Self as crate::flow::shape::Kinds>::KINDS,
     }));
     let shape = attributes.define(union, &doc_comment(&input.attrs));
+    let converted = attributes.into.as_ref().map(|into| implement_into(name, data, into));
     let data = attributes.data.as_ref().map(|of| implement_data(name, data, of)).transpose()?;
     Ok(quote! {
         #data
+        #converted
 
         impl crate::flow::shape::Kinds for #name {
             const TAG: &'static str = #tag;
@@ -173,7 +175,7 @@ fn content_of(variant: &Variant, kind: &KindAttributes, content: &str) -> Result
     ))
 }
 
-/// The method `data`, which returns what a variant holds as the trait that all of them implement.
+/// The method `data`, which returns what a variant holds as the trait that all of them implement, and the conversions from that.
 fn implement_data(name: &Ident, data: &DataEnum, of: &Path) -> Result<TokenStream> {
     let arms = data.variants.iter().map(|variant| {
         let ident = &variant.ident;
@@ -181,6 +183,8 @@ fn implement_data(name: &Ident, data: &DataEnum, of: &Path) -> Result<TokenStrea
         Ok(if is_boxed { quote!(#name::#ident(data) => &**data) } else { quote!(#name::#ident(data) => data) })
     });
     let arms = arms.collect::<Result<Vec<_>>>()?;
+    let held = data.variants.iter().map(only_field).collect::<Result<Vec<_>>>()?;
+    let variants = data.variants.iter().map(|variant| &variant.ident);
     Ok(quote! {
         impl #name {
             /// Its data, whatever the kind.
@@ -190,7 +194,27 @@ fn implement_data(name: &Ident, data: &DataEnum, of: &Path) -> Result<TokenStrea
                 }
             }
         }
+
+        #(impl From<#held> for #name {
+            fn from(data: #held) -> Self {
+                #name::#variants(data)
+            }
+        })*
     })
+}
+
+/// The conversion into another enum, which each variant leaves to what it holds.
+fn implement_into(name: &Ident, data: &DataEnum, into: &Path) -> TokenStream {
+    let variants = data.variants.iter().map(|variant| &variant.ident);
+    quote! {
+        impl From<#name> for #into {
+            fn from(kind: #name) -> Self {
+                match kind {
+                    #(#name::#variants(data) => data.into()),*
+                }
+            }
+        }
+    }
 }
 
 fn only_field(variant: &Variant) -> Result<&Type> {

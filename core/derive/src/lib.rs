@@ -20,7 +20,8 @@ use syn::{Data, DeriveInput, Error, parse_macro_input};
 /// | `role = Node` | what issues within it report as their owner; `Part` without it |
 /// | `closed` | an unknown member is an error rather than a warning |
 /// | `tag = "kind"` | the member that holds the kind: of an enum, or of a struct with members `of` a kind |
-/// | `data = NodeData` | every variant implements this trait; `data` returns it |
+/// | `data = NodeData` | what every variant holds implements this trait; `data` returns it, and it converts into the enum |
+/// | `into = NodeKind` | what every variant holds converts into this enum, and so does the enum |
 /// | `content = "data"` | the member that holds what a kind has of its own; without it, these are members of the object |
 ///
 /// On a field, `#[member(…)]`; it describes what the document holds, the type what the engine reads:

@@ -57,7 +57,7 @@ fn can_wait(flow: &Flow, graph: GraphRef<'_>, node: &Node) -> bool {
         Waiting::Always => true,
         Waiting::AnswerToMessage => graph.await_mode(node) != Await::None,
         Waiting::Parameters(intent) => flow.intent(intent).is_some_and(|it| !it.parameters.is_empty()),
-        // What it calls may.
-        Waiting::Nothing => matches!(node.kind, NodeKind::Subflow(_) | NodeKind::Program(_)),
+        Waiting::InCall => true,
+        Waiting::Nothing => false,
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use convengine_config::{
-    ANY, Issue, Phase, Profile, TABLES, TableRow, Tables, Tool, UNKNOWN, by_priority, enclosing_scopes, is_same_code, read_tools,
-    to_upper_code,
+    ANY, Issue, Phase, Profile, RuleAction, TABLES, TableRow, Tables, Tool, UNKNOWN, by_priority, enclosing_scopes, is_same_code,
+    read_tools, to_upper_code,
 };
 
 /// Regex patterns that match every message.
@@ -41,8 +41,7 @@ pub(super) struct Rule<'t> {
     /// `rule_type`, in upper case.
     pub kind: String,
     pub pattern: String,
-    /// `action`, in upper case.
-    pub action: String,
+    pub action: RuleAction,
     /// `action_value`, trimmed.
     pub value: String,
 }
@@ -68,7 +67,7 @@ impl<'t> LintContext<'t> {
         context.rules = parse_rules(context.rows("ce_rule"));
         context.rules.retain(|it| profile.has_phase(it.phase));
         context.response_scopes = context.rows("ce_response").iter().map(|it| scope(it)).collect();
-        context.has_tasks = !context.rows("ce_task").is_empty() || context.rules.iter().any(|it| it.action == "SET_TASK");
+        context.has_tasks = !context.rows("ce_task").is_empty() || context.rules.iter().any(|it| it.action.task().is_some());
         for row in context.rows("ce_prompt_template").to_vec() {
             let format = row.code("output_format").or_else(|| row.code("response_type")).unwrap_or_default();
             let (intent, state) = scope(&row);
@@ -116,14 +115,14 @@ impl Rule<'_> {
         matches!(self.kind.as_str(), "EXACT" | "REGEX") && !self.is_unconditional()
     }
 
-    /// The state that it sets.
-    pub fn target_state(&self) -> Option<String> {
-        (self.action == "SET_STATE").then(|| to_upper_code(&self.value))
+    /// The intent that it sets, in upper case.
+    pub fn target_intent(&self) -> Option<String> {
+        self.action.target_intent().map(to_upper_code)
     }
 
-    /// Whether it changes, or may change, intent or state.
-    pub fn may_transition(&self) -> bool {
-        matches!(self.action.as_str(), "SET_STATE" | "SET_INTENT" | "SET_TASK")
+    /// The state that it sets, in upper case.
+    pub fn target_state(&self) -> Option<String> {
+        self.action.target_state().map(to_upper_code)
     }
 }
 
@@ -140,7 +139,7 @@ fn parse_rule<'t>(row: &TableRow<'t>) -> Option<Rule<'t>> {
         state,
         kind: to_upper_code(&row.code("rule_type")?),
         pattern: row.text("match_pattern")?,
-        action: to_upper_code(&row.code("action")?),
+        action: RuleAction::from_row(row).ok()?,
         value: row.code("action_value").unwrap_or_default(),
     })
 }

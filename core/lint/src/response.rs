@@ -28,8 +28,10 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 /// Reports that no response matches a message without an intent.
 fn check_fallback(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let has_dialogue = !context.rows("ce_intent").is_empty() || !context.rows("ce_response").is_empty();
-    let is_redirected =
-        context.rules.iter().any(|rule| rule.may_transition() && rule.is_unconditional() && [ANY, UNKNOWN].contains(&rule.intent.as_str()));
+    let is_redirected = context
+        .rules
+        .iter()
+        .any(|rule| rule.action.may_transition() && rule.is_unconditional() && [ANY, UNKNOWN].contains(&rule.intent.as_str()));
     if has_dialogue && !is_redirected && !context.has_response(UNKNOWN, UNKNOWN) {
         let reason = "no response matches a message without an intent";
         let hint = "add a row with intent_code UNKNOWN or ANY, and state_code ANY";

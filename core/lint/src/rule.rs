@@ -103,9 +103,13 @@ fn check_cascades(context: &LintContext<'_>, transitions: &Transitions<'_, '_>, 
 
 /// Reports the first of two rules with the same condition and target: it has no effect.
 fn check_overridden(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
-    let mut last: BTreeMap<(Phase, &str, &str, &str, &str, &str), &Rule<'_>> = BTreeMap::new();
-    for rule in context.rules.iter().filter(|rule| matches!(rule.action.as_str(), "SET_STATE" | "SET_INTENT") && stays_true(rule)) {
-        let key = (rule.phase, rule.intent.as_str(), rule.state.as_str(), rule.action.as_str(), rule.kind.as_str(), rule.pattern.trim());
+    let mut last: BTreeMap<(Phase, &str, &str, bool, &str, &str), &Rule<'_>> = BTreeMap::new();
+    for rule in context.rules.iter().filter(|rule| stays_true(rule)) {
+        let sets_state = rule.action.target_state().is_some();
+        if !sets_state && rule.action.target_intent().is_none() {
+            continue;
+        }
+        let key = (rule.phase, rule.intent.as_str(), rule.state.as_str(), sets_state, rule.kind.as_str(), rule.pattern.trim());
         if let Some(earlier) = last.insert(key, rule) {
             let reason = format!("no effect: {} has the same condition and runs later", rule.path("match_pattern"));
             findings.push(
@@ -127,8 +131,8 @@ fn stays_true(rule: &Rule<'_>) -> bool {
 }
 
 fn check_intent(context: &LintContext<'_>, rule: &Rule<'_>) -> Option<Issue> {
-    let intent = rule.value.to_uppercase();
-    (rule.action == "SET_INTENT" && intent != UNKNOWN && !context.intents.contains(&intent)).then(|| {
+    let intent = rule.target_intent()?;
+    (intent != UNKNOWN && !context.intents.contains(&intent)).then(|| {
         let hint = "enable it in ce_intent, or correct the code";
         Issue::warning(rule.path("action_value"), format!("unknown or disabled intent '{intent}'"), hint).with_rule("unknown-intent")
     })

@@ -96,20 +96,21 @@ impl<'g> StateTransitions<'g> {
                 .map(|rule| (rule.intent.as_str(), rule.state.as_str()))
                 .collect::<BTreeSet<_>>()
         };
-        let sets_intent = |it: &Rule<'_>| it.action == "SET_INTENT";
         StateTransitions {
             classifier_states: states_by_intent(context),
-            left_by_rules: scopes(&|it| it.may_transition()),
-            left_without_words: scopes(&|rule| rule.may_transition() && rule.phase != Phase::PostAgentIntent && !rule.requires_words()),
+            left_by_rules: scopes(&|it| it.action.may_transition()),
+            left_without_words: scopes(&|rule| {
+                rule.action.may_transition() && rule.phase != Phase::PostAgentIntent && !rule.requires_words()
+            }),
             set_without_model: context
                 .rules
                 .iter()
                 .filter(|it| it.phase != Phase::PostAgentIntent)
                 .filter_map(|rule| Some((rule.intent.as_str(), rule.state.as_str(), rule.target_state()?)))
                 .collect(),
-            intent_switches: scopes(&sets_intent),
-            left_unconditionally: scopes(&|rule| rule.may_transition() && rule.is_unconditional()),
-            intents_of_rules: context.rules.iter().filter(|it| sets_intent(it)).map(|it| to_upper_code(&it.value)).collect(),
+            intent_switches: scopes(&|it| it.action.target_intent().is_some()),
+            left_unconditionally: scopes(&|rule| rule.action.may_transition() && rule.is_unconditional()),
+            intents_of_rules: context.rules.iter().filter_map(Rule::target_intent).collect(),
             response_states: context.rows("ce_response").iter().map(|it| scope(it).1).collect(),
         }
     }

@@ -77,10 +77,11 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     }
 }
 
-/// Returns the names that the configuration defines: extracted fields, and parameters that rules set.
+/// Returns the names that the configuration defines: extracted fields, and parameters that rules set. Any word of the value of a rule may
+/// be such a name, as those of a path may.
 fn defined_names(context: &LintContext<'_>, facts: &KnownPaths) -> BTreeSet<String> {
     let mut own = facts.properties.clone();
-    for rule in context.rules.iter().filter(|rule| rule.action.starts_with("SET_") || rule.action.starts_with("GET_")) {
+    for rule in &context.rules {
         let words = rule.value.split(|character: char| !(character.is_alphanumeric() || character == '_'));
         own.extend(words.filter(|it| !it.is_empty()).map(str::to_owned));
     }

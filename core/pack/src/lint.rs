@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use convengine_config::{Issue, TableRow, to_upper_code};
+use convengine_config::{Issue, RuleAction, TableRow};
 use convengine_text::task::TaskName;
 use convengine_turn::LLM_PURPOSES;
 
@@ -36,9 +36,8 @@ impl Pack {
             tables.enabled_rows("ce_task").iter().filter(|row| row.text("binding").is_some()).filter_map(|it| it.code("task")).collect();
         let is_known = |name: &str| self.tasks.contains_key(name) || bound.contains(name);
         let mut issues = Vec::new();
-        let mut check = |row: &TableRow<'_>, column: &str, source: &str| {
-            let task = TaskName::parse(source);
-            let names = task.iter().flat_map(|task| task.methods.iter().map(|method| format!("{}:{method}", task.bean)));
+        let mut check = |row: &TableRow<'_>, column: &str, task: &TaskName| {
+            let names = task.methods.iter().map(|method| format!("{}:{method}", task.bean));
             for name in names.filter(|name| !is_known(name)) {
                 let hint = "add it to the tasks of the pack, or to ce_task with a binding, or correct the name";
                 issues.push(
@@ -47,13 +46,15 @@ impl Pack {
             }
         };
         for row in tables.enabled_rows("ce_rule") {
-            if row.code("action").is_some_and(|it| to_upper_code(&it) == "SET_TASK") {
-                check(&row, "action_value", &row.code("action_value").unwrap_or_default());
+            if let Some(task) = RuleAction::from_row(&row).ok().as_ref().and_then(RuleAction::task) {
+                check(&row, "action_value", task);
             }
         }
         for row in tables.enabled_rows("ce_pending_action") {
-            if let (Some(bean), Some(methods)) = (row.code("bean_name"), row.code("method_names")) {
-                check(&row, "bean_name", &format!("{bean}:{methods}"));
+            if let (Some(bean), Some(methods)) = (row.code("bean_name"), row.code("method_names"))
+                && let Some(task) = TaskName::parse(&format!("{bean}:{methods}"))
+            {
+                check(&row, "bean_name", &task);
             }
         }
         issues

@@ -11,20 +11,35 @@ use crate::dialogue_act::DialogueAct;
 use crate::issue::Issue;
 use crate::row::TableRow;
 
-/// The actions.
-pub const NAMES: [&str; 9] = [
-    "SET_INTENT",
-    "SET_STATE",
-    "SET_DIALOGUE_ACT",
-    "SET_INPUT_PARAM",
-    "SET_JSON",
-    "GET_CONTEXT",
-    "GET_SCHEMA_JSON",
-    "GET_SESSION",
-    "SET_TASK",
+/// Reads the value of an action.
+type ReadValue = fn(&str) -> Result<RuleAction, String>;
+
+/// The actions by their names, each with how its value is read.
+const ACTIONS: [(&str, ReadValue); 9] = [
+    ("SET_INTENT", |value| parse_code(value).map(RuleAction::SetIntent)),
+    ("SET_STATE", |value| parse_code(value).map(RuleAction::SetState)),
+    ("SET_DIALOGUE_ACT", |value| parse_dialogue_act(value).map(RuleAction::SetDialogueAct)),
+    ("SET_INPUT_PARAM", |value| parse_assignments(value).map(RuleAction::SetInputParam)),
+    ("SET_JSON", parse_set_json),
+    ("GET_CONTEXT", |value| Ok(RuleAction::GetContext(key_or(value, "context")))),
+    ("GET_SCHEMA_JSON", |value| Ok(RuleAction::GetSchemaJson(key_or(value, "schema_json")))),
+    ("GET_SESSION", |value| Ok(RuleAction::GetSession(key_or(value, "session")))),
+    ("SET_TASK", |value| parse_task(value).map(RuleAction::SetTask)),
 ];
 
-/// A compiled action.
+/// The names of the actions.
+pub const NAMES: [&str; ACTIONS.len()] = {
+    let mut names = [""; ACTIONS.len()];
+    let mut rest: &[(&str, ReadValue)] = &ACTIONS;
+    let mut to_name: &mut [&str] = &mut names;
+    while let ([(name, _), others @ ..], [to, unnamed @ ..]) = (rest, to_name) {
+        *to = *name;
+        (rest, to_name) = (others, unnamed);
+    }
+    names
+};
+
+/// A compiled action. Other rows and lint know of it by its methods.
 #[derive(Debug, Clone)]
 pub enum RuleAction {
     /// Sets the intent.
@@ -68,26 +83,47 @@ pub struct SetDialogueAct {
 }
 
 impl RuleAction {
-    pub(super) fn compile(row: &TableRow<'_>, name: &str, value: Option<&str>) -> Result<RuleAction, Issue> {
-        let invalid = |reason: String| row.error("action_value", reason, "the value is corrected");
-        let text = value.unwrap_or_default();
-        match to_upper_code(name).as_str() {
-            "SET_INTENT" => parse_code(text).map(RuleAction::SetIntent).map_err(invalid),
-            "SET_STATE" => parse_code(text).map(RuleAction::SetState).map_err(invalid),
-            "SET_DIALOGUE_ACT" => parse_dialogue_act(text).map(RuleAction::SetDialogueAct).map_err(invalid),
-            "SET_INPUT_PARAM" => parse_assignments(text).map(RuleAction::SetInputParam).map_err(invalid),
-            "SET_JSON" => parse_set_json(text).map_err(invalid),
-            "GET_CONTEXT" => Ok(RuleAction::GetContext(key_or(text, "context"))),
-            "GET_SCHEMA_JSON" => Ok(RuleAction::GetSchemaJson(key_or(text, "schema_json"))),
-            "GET_SESSION" => Ok(RuleAction::GetSession(key_or(text, "session"))),
-            "SET_TASK" => TaskName::parse(text).map(RuleAction::SetTask).ok_or_else(|| invalid(format!("'{text}' is not bean:method"))),
-            _ => Err(row.error("action", format!("'{name}' is not an action"), "it names one, such as SET_STATE")),
-        }
+    /// Compiles the action of a row of `ce_rule`.
+    ///
+    /// # Errors
+    /// If it names no action, or the value does not suit the action.
+    pub fn from_row(row: &TableRow<'_>) -> Result<RuleAction, Issue> {
+        let name = row.code("action").unwrap_or_default();
+        let code = to_upper_code(&name);
+        let Some((_, read_value)) = ACTIONS.iter().find(|it| it.0 == code) else {
+            return Err(row.error("action", format!("'{name}' is not an action"), "it names one, such as SET_STATE"));
+        };
+        let value = row.text("action_value").unwrap_or_default();
+        read_value(&value).map_err(|reason| row.error("action_value", reason, "the value is corrected"))
+    }
+
+    /// The intent that it sets.
+    pub fn target_intent(&self) -> Option<&str> {
+        if let RuleAction::SetIntent(intent) = self { Some(intent) } else { None }
+    }
+
+    /// The state that it sets.
+    pub fn target_state(&self) -> Option<&str> {
+        if let RuleAction::SetState(state) = self { Some(state) } else { None }
+    }
+
+    /// The task that it calls, which may set intent, state, context and parameters.
+    pub fn task(&self) -> Option<&TaskName> {
+        if let RuleAction::SetTask(task) = self { Some(task) } else { None }
+    }
+
+    /// Whether it changes intent or state, or may.
+    pub fn may_transition(&self) -> bool {
+        self.target_intent().is_some() || self.target_state().is_some() || self.task().is_some()
     }
 }
 
 fn parse_code(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("is blank".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn parse_task(text: &str) -> Result<TaskName, String> {
+    TaskName::parse(text).ok_or_else(|| format!("'{text}' is not bean:method"))
 }
 
 fn key_or(text: &str, default: &str) -> String {

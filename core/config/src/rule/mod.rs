@@ -129,8 +129,7 @@ impl Rule {
 pub(super) fn state_codes(tables: &Tables) -> BTreeSet<String> {
     let rules = tables.enabled_rows_of(&RULE);
     let scoped = rules.iter().filter_map(|it| it.code("state_code"));
-    let sets = |row: &&TableRow<'_>| row.code("action").is_some_and(|action| is_same_code(&action, "SET_STATE"));
-    let set = rules.iter().filter(sets).filter_map(|rule| rule.code("action_value"));
+    let set = rules.iter().filter_map(|rule| RuleAction::from_row(rule).ok()?.target_state().map(str::to_owned));
     scoped.chain(set).map(|it| to_upper_code(&it)).collect()
 }
 
@@ -141,18 +140,16 @@ fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<(Phase, Rul
     };
     let rule_type = row.code("rule_type").unwrap_or_default();
     let pattern = row.text("match_pattern").unwrap_or_default();
-    let action_name = row.code("action").unwrap_or_default();
-    let action_value = row.text("action_value");
     let rule = Rule {
         id: row.id(),
         condition: compile_condition(row, &rule_type, &pattern, regexes)?,
-        action: RuleAction::compile(row, &action_name, action_value.as_deref())?,
+        action: RuleAction::from_row(row)?,
         state_code: row.text("state_code").unwrap_or_else(|| ANY.to_owned()),
         phase: phase_name,
         rule_type,
         pattern,
-        action_name,
-        action_value,
+        action_name: row.code("action").unwrap_or_default(),
+        action_value: row.text("action_value"),
     };
     Ok((phase, rule))
 }

@@ -18,23 +18,26 @@ use super::super::state::Awaiting;
 use super::super::transition::{SlotDecision, SlotReason, SlotResult, Transition, UnfilledReason};
 use super::super::turn::Turn;
 use super::super::view::{SessionView, format_value};
+use super::RunNode;
 
 /// From how many words on a message without a value may be about something else.
 const MIN_DIGRESSION_WORDS: usize = 3;
 
+impl RunNode for EntityData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.fill_slot(node, &node.id, self).into_transition().unwrap_or_else(Transition::out)
+    }
+
+    async fn on_event<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node, awaiting: Awaiting) -> Transition {
+        turn.on_slot_answer(node, &node.id, self, awaiting).await.into_transition().unwrap_or_else(Transition::out)
+    }
+
+    fn reprompt<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        Transition::Wait(turn.prompt_for_slot(node, &node.id, self))
+    }
+}
+
 impl<'c> Turn<'c> {
-    pub(super) fn run_entity(&mut self, node: &'c Node, data: &'c EntityData) -> Transition {
-        self.fill_slot(node, &node.id, data).into_transition().unwrap_or_else(Transition::out)
-    }
-
-    pub(super) async fn on_entity_answer(&mut self, node: &'c Node, data: &'c EntityData, awaiting: Awaiting) -> Transition {
-        self.on_slot_answer(node, &node.id, data, awaiting).await.into_transition().unwrap_or_else(Transition::out)
-    }
-
-    pub(super) fn reprompt_entity(&mut self, node: &'c Node, data: &'c EntityData) -> Transition {
-        Transition::Wait(self.prompt_for_slot(node, &node.id, data))
-    }
-
     /// Fills a slot: keeps a valid value, prefills it from the message that triggered the intent, or prompts.
     pub(super) fn fill_slot(&mut self, node: &'c Node, id: &str, data: &EntityData) -> SlotResult {
         self.try_fill(Some(node), id, data).unwrap_or_else(|| {

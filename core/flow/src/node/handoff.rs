@@ -9,13 +9,20 @@ use serde_json::{Value, json};
 use super::super::handoff::{Handoff, HandoffEvent, HandoffState};
 use super::super::transition::Transition;
 use super::super::turn::Turn;
+use super::RunNode;
 use crate::state::{Awaiting, AwaitingKind, HistoryEntry, SessionStatus};
 
 /// The roles that a transcript holds.
 const TRANSCRIPT_ROLES: [&str; 3] = ["user", "bot", "human"];
 
+impl RunNode for HandoffData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.run_handoff(node, self).await
+    }
+}
+
 impl<'c> Turn<'c> {
-    pub(super) async fn run_handoff(&mut self, node: &'c Node, data: &'c HandoffData) -> Transition {
+    async fn run_handoff(&mut self, node: &'c Node, data: &'c HandoffData) -> Transition {
         if let Some(message) = &data.message {
             self.send_localized(message, &self.state.node_key(&node.id));
         }

@@ -5,15 +5,26 @@ use serde_json::Value;
 
 use super::super::failure::Failure;
 use super::super::intent_slots::to_entity_data;
-use super::super::state::Awaiting;
+use super::super::state::{Awaiting, AwaitingKind};
 use super::super::transition::Transition;
 use super::super::turn::Turn;
+use super::{RunNode, not_waiting};
 
-impl<'c> Turn<'c> {
-    pub(super) fn run_intent(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
-        self.collect_parameters(node, data, 0)
+impl RunNode for IntentData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.collect_parameters(node, self, 0)
     }
 
+    async fn on_event<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node, awaiting: Awaiting) -> Transition {
+        if awaiting.kind == AwaitingKind::Entity { turn.on_parameter_answer(node, self, awaiting).await } else { not_waiting() }
+    }
+
+    fn reprompt<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.reprompt_parameter(node, self)
+    }
+}
+
+impl<'c> Turn<'c> {
     /// Collects the parameters from an index on.
     fn collect_parameters(&mut self, node: &'c Node, data: &'c IntentData, from: usize) -> Transition {
         for parameter in self.parameters_without_node(data).into_iter().skip(from) {
@@ -31,7 +42,7 @@ impl<'c> Turn<'c> {
         Transition::out()
     }
 
-    pub(super) async fn on_parameter_answer(&mut self, node: &'c Node, data: &'c IntentData, awaiting: Awaiting) -> Transition {
+    async fn on_parameter_answer(&mut self, node: &'c Node, data: &'c IntentData, awaiting: Awaiting) -> Transition {
         let Some((at, parameter)) = self.awaited_parameter(data, &awaiting) else {
             return Transition::Fail(Failure::new("not_waiting", "the parameter no longer exists"));
         };
@@ -40,7 +51,7 @@ impl<'c> Turn<'c> {
         filled.into_transition().unwrap_or_else(|| self.collect_parameters(node, data, at + 1))
     }
 
-    pub(super) fn reprompt_parameter(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
+    fn reprompt_parameter(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
         let filled: Vec<String> = self.view().filled_slots_in_graph().into_iter().map(|it| it.variable).collect();
         let is_unset = |parameter: &&IntentParameter| {
             let is_empty = self.state.variable(&parameter.variable).is_none_or(Value::is_null);

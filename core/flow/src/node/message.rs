@@ -8,10 +8,25 @@ use super::super::matching::Interrupt;
 use super::super::slot_changes::ExpectedChange;
 use super::super::transition::Transition;
 use super::super::turn::Turn;
+use super::RunNode;
 use crate::state::{Awaiting, AwaitingKind, SHOWN_BUTTONS};
 
+impl RunNode for MessageData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.run_message(node, self)
+    }
+
+    async fn on_event<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node, awaiting: Awaiting) -> Transition {
+        turn.on_message_answer(node, self, awaiting).await
+    }
+
+    fn reprompt<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.repeat_message(node, self)
+    }
+}
+
 impl<'c> Turn<'c> {
-    pub(super) fn run_message(&mut self, node: &'c Node, data: &'c MessageData) -> Transition {
+    fn run_message(&mut self, node: &'c Node, data: &'c MessageData) -> Transition {
         let place = self.state.node_key(&node.id);
         let options = self.send_message(data, &place);
         self.state.counters.attempts.remove(&place);
@@ -28,13 +43,13 @@ impl<'c> Turn<'c> {
         }
     }
 
-    pub(super) fn repeat_message(&mut self, node: &'c Node, data: &'c MessageData) -> Transition {
+    fn repeat_message(&mut self, node: &'c Node, data: &'c MessageData) -> Transition {
         let options = self.send_message(data, &self.state.node_key(&node.id));
         let kind = if data.await_mode == Some(Await::Any) { AwaitingKind::Any } else { AwaitingKind::Button };
         Transition::Wait(Awaiting::new(kind, &node.id, options, self.effects.now()))
     }
 
-    pub(super) async fn on_message_answer(&mut self, node: &'c Node, data: &'c MessageData, awaiting: Awaiting) -> Transition {
+    async fn on_message_answer(&mut self, node: &'c Node, data: &'c MessageData, awaiting: Awaiting) -> Transition {
         if let Some(option) = self.view().find_selected_option(&awaiting.options) {
             let id = option.get("id").and_then(Value::as_str).unwrap_or_default();
             let port = format!("btn:{id}");

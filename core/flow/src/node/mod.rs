@@ -1,6 +1,8 @@
 //! The behavior of node types, one file each: a node does its work and says how the walk goes on. Which edge is taken is in `routes`.
 
 mod agent;
+mod branch;
+mod draft;
 mod entity;
 mod handoff;
 mod http_request;
@@ -8,6 +10,7 @@ mod http_retry;
 mod intent;
 mod knowledge;
 mod message;
+mod program;
 mod python;
 mod remote_tool;
 mod service;
@@ -23,70 +26,74 @@ pub use http_retry::{parse_body, read_output, status_failure_code};
 use convengine_config::flow::document::{Node, NodeKind};
 
 use super::failure::Failure;
-use super::state::AwaitingKind;
+use super::state::Awaiting;
 use super::transition::Transition;
 use super::turn::Turn;
+
+/// What a type of nodes does, implemented for its data. One that neither waits nor asks has `run` alone.
+trait RunNode {
+    /// Does the work of the node, and says how the walk goes on.
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition;
+
+    /// Takes the event for which the node waits.
+    async fn on_event<'c>(&'c self, _: &mut Turn<'c>, _: &'c Node, _: Awaiting) -> Transition {
+        not_waiting()
+    }
+
+    /// Repeats the prompt of the node.
+    fn reprompt<'c>(&'c self, _: &mut Turn<'c>, _: &'c Node) -> Transition {
+        Transition::EndTurn
+    }
+}
+
+/// The document has changed since the node started to wait.
+fn not_waiting() -> Transition {
+    Transition::Fail(Failure::new("not_waiting", "the node does not wait for anything"))
+}
+
+/// Calls a method of [`RunNode`] for the data of a node. A new type of nodes is a line here, and a file beside this one.
+macro_rules! with_data {
+    ($node:ident, $data:ident => $call:expr) => {
+        match &$node.kind {
+            NodeKind::Start($data) => $call,
+            NodeKind::End($data) => $call,
+            NodeKind::Intent($data) => $call,
+            NodeKind::Message($data) => $call,
+            NodeKind::Entity($data) => $call,
+            NodeKind::Decision($data) => $call,
+            NodeKind::Router($data) => $call,
+            NodeKind::Service($data) => $call,
+            NodeKind::Python($data) => $call,
+            NodeKind::Set($data) => $call,
+            NodeKind::Handoff($data) => $call,
+            NodeKind::Fallback($data) => $call,
+            NodeKind::Subflow($data) => $call,
+            NodeKind::Knowledge($data) => $call,
+            NodeKind::InstructionAgent($data) => $call,
+            NodeKind::Program($data) => $call,
+            NodeKind::Draft($data) => $call,
+        }
+    };
+}
 
 impl<'c> Turn<'c> {
     /// Runs a node.
     pub(super) async fn run_node(&mut self, node: &'c Node) -> Transition {
-        // What these do with the values of slots is not known. A service node says it itself.
-        if matches!(node.kind, NodeKind::InstructionAgent(_) | NodeKind::Handoff(_) | NodeKind::Program(_)) {
+        if node.traits().finalizes_slots {
             self.finalize_filled_slots();
         }
-        match &node.kind {
-            NodeKind::Start(data) => self.run_start(data),
-            NodeKind::End(data) => self.run_end(node, data),
-            NodeKind::Intent(data) => self.run_intent(node, data),
-            NodeKind::Message(data) => self.run_message(node, data),
-            NodeKind::Entity(data) => self.run_entity(node, data),
-            NodeKind::Decision(_) | NodeKind::Router(_) | NodeKind::Fallback(_) => Transition::out(),
-            NodeKind::Service(data) => self.run_service(node, data).await,
-            NodeKind::Set(data) => self.run_set(data),
-            NodeKind::Subflow(data) => self.run_subflow(node, data),
-            NodeKind::InstructionAgent(data) => self.enter_agent(node, data).await,
-            NodeKind::Knowledge(data) => self.run_knowledge(data).await,
-            NodeKind::Python(data) => self.run_python(node, data).await,
-            NodeKind::Handoff(data) => self.run_handoff(node, data).await,
-            NodeKind::Program(_) => Transition::RunProgram,
-            NodeKind::Draft(_) => Transition::Fail(Failure::new("not_supported", format!("'{}' nodes do not run", node.type_name))),
-        }
+        with_data!(node, data => data.run(self, node).await)
     }
 
     /// Delivers the event to the node that waits for it.
     pub(super) async fn deliver_event(&mut self, node: &'c Node) -> Transition {
         let Some(awaiting) = self.state.awaiting.take() else { return Transition::EndTurn };
         self.is_event_consumed = true;
-        match (&node.kind, awaiting.kind) {
-            (NodeKind::Message(data), _) => self.on_message_answer(node, data, awaiting).await,
-            (NodeKind::Entity(data), _) => self.on_entity_answer(node, data, awaiting).await,
-            (NodeKind::Intent(data), AwaitingKind::Entity) => self.on_parameter_answer(node, data, awaiting).await,
-            (NodeKind::InstructionAgent(data), _) => self.on_agent_event(node, data, awaiting).await,
-            // The document has changed since the node started to wait.
-            _ => Transition::Fail(Failure::new("not_waiting", "the node does not wait for anything")),
-        }
+        with_data!(node, data => data.on_event(self, node, awaiting).await)
     }
 
     /// Repeats the prompt of a node.
     pub(super) fn reprompt_node(&mut self, node: &'c Node) -> Transition {
-        match &node.kind {
-            NodeKind::Message(data) => self.repeat_message(node, data),
-            NodeKind::Entity(data) => self.reprompt_entity(node, data),
-            NodeKind::Intent(data) => self.reprompt_parameter(node, data),
-            NodeKind::InstructionAgent(data) => self.await_agent_again(node, data),
-            NodeKind::Start(_)
-            | NodeKind::End(_)
-            | NodeKind::Decision(_)
-            | NodeKind::Router(_)
-            | NodeKind::Service(_)
-            | NodeKind::Set(_)
-            | NodeKind::Fallback(_)
-            | NodeKind::Subflow(_)
-            | NodeKind::Knowledge(_)
-            | NodeKind::Python(_)
-            | NodeKind::Handoff(_)
-            | NodeKind::Program(_)
-            | NodeKind::Draft(_) => Transition::EndTurn,
-        }
+        with_data!(node, data => data.reprompt(self, node))
     }
 }

@@ -9,12 +9,19 @@ use serde_json::{Value, json};
 use super::super::failure::Failure;
 use super::super::transition::Transition;
 use super::super::turn::Turn;
+use super::RunNode;
 
 /// Variables of agents, which scripts do not see.
 const AGENT_MEMORY: &str = "_agent_memory";
 
+impl RunNode for PythonData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.run_python(node, self).await
+    }
+}
+
 impl<'c> Turn<'c> {
-    pub(super) async fn run_python(&mut self, node: &'c Node, data: &'c PythonData) -> Transition {
+    async fn run_python(&mut self, node: &'c Node, data: &'c PythonData) -> Transition {
         if let Err(failure) = self.record.check_effects_left() {
             return Transition::Fail(failure);
         }

@@ -9,14 +9,21 @@ use super::super::failure::Failure;
 use super::super::trace::with_member;
 use super::super::transition::Transition;
 use super::super::turn::Turn;
+use super::RunNode;
 use super::http_request::prepare_node_call;
 use super::http_retry::{call_with_retry, parse_body, status_failure_code};
 
 /// Maximum bytes of a response stored in the session.
 const MAX_STORED_BYTES: usize = 64 * 1024;
 
+impl RunNode for ServiceData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.run_service(node, self).await
+    }
+}
+
 impl<'c> Turn<'c> {
-    pub(super) async fn run_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Transition {
+    async fn run_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Transition {
         let result = self.call_service(node, data).await;
         if node.type_name == "tool" {
             let event = json!({"node": node.id, "tool": data.tool_id, "ok": result.is_ok()});

@@ -1,6 +1,6 @@
 //! `set` nodes: assign variables, all of them or none (docs/spec/flows.md#4.8).
 
-use convengine_config::flow::document::{AssignOp, Assignment, SetData};
+use convengine_config::flow::document::{AssignOp, Assignment, Node, SetData};
 use convengine_text::value::{Arithmetic, EXPRESSION};
 use convengine_turn::Map;
 use serde_json::{Value, json};
@@ -8,9 +8,16 @@ use serde_json::{Value, json};
 use super::super::failure::Failure;
 use super::super::transition::Transition;
 use super::super::turn::Turn;
+use super::RunNode;
+
+impl RunNode for SetData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, _: &'c Node) -> Transition {
+        turn.run_set(self)
+    }
+}
 
 impl<'c> Turn<'c> {
-    pub(super) fn run_set(&mut self, data: &'c SetData) -> Transition {
+    fn run_set(&mut self, data: &'c SetData) -> Transition {
         // A single assignment of a plain name needs no snapshot: when it fails, nothing has changed.
         let is_single = matches!(data.assignments.as_slice(), [only] if only.variable.parts().len() == 1);
         let before = (!is_single).then(|| self.snapshot_variables());

@@ -7,10 +7,23 @@ use serde_json::json;
 
 use super::super::transition::{GraphReturn, Transition};
 use super::super::turn::Turn;
+use super::RunNode;
 use convengine_text::json::into_members;
 
+impl RunNode for StartData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, _: &'c Node) -> Transition {
+        turn.run_start(self)
+    }
+}
+
+impl RunNode for EndData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.run_end(node, self)
+    }
+}
+
 impl<'c> Turn<'c> {
-    pub(super) fn run_start(&mut self, data: &'c StartData) -> Transition {
+    fn run_start(&mut self, data: &'c StartData) -> Transition {
         for (name, value) in &data.init {
             let Ok(path) = VariablePath::parse(name) else { continue };
             if self.state.variable(&path).is_none() {
@@ -21,7 +34,7 @@ impl<'c> Turn<'c> {
         Transition::out()
     }
 
-    pub(super) fn run_end(&mut self, node: &'c Node, data: &'c EndData) -> Transition {
+    fn run_end(&mut self, node: &'c Node, data: &'c EndData) -> Transition {
         if let Some(text) = &data.final_message {
             let place = self.state.frame().map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default();
             self.send_localized(text, &place);

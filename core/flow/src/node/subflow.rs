@@ -8,11 +8,18 @@ use super::super::failure::Failure;
 use super::super::transition::Transition;
 use super::super::turn::Turn;
 use super::super::variables::coerce;
+use super::RunNode;
 use crate::state::FrameKind;
 use convengine_text::json::into_members;
 
+impl RunNode for SubflowData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.run_subflow(node, self)
+    }
+}
+
 impl<'c> Turn<'c> {
-    pub(super) fn run_subflow(&mut self, node: &'c Node, data: &'c SubflowData) -> Transition {
+    fn run_subflow(&mut self, node: &'c Node, data: &'c SubflowData) -> Transition {
         let Some(callee) = self.flow.graph(&data.graph) else {
             return Transition::Fail(Failure::new("graph_missing", format!("unknown graph '{}'", data.graph)));
         };

@@ -2,7 +2,6 @@
 
 use convengine_config::flow::DocumentIssue;
 use convengine_config::flow::document::{FallbackOn, LocalizedText, NodeKind};
-use serde_json::Value;
 
 use super::context::{FlowContext, Location};
 use super::reachability::has_fallback;
@@ -69,12 +68,7 @@ fn check_spend_cap(context: &FlowContext<'_>) -> Option<DocumentIssue> {
     }
     let is_matched = |intent: &&convengine_config::flow::document::IntentDef| intent.enabled && !intent.is_fallback;
     let by_model = document.intents.iter().filter(is_matched).find(|intent| intent.phrases.is_empty() && document.settings.llm_match);
-    let synthesizes = |graph_cx: &super::context::GraphContext<'_>, at: usize| {
-        graph_cx.node_data(at, "synthesize").and_then(Value::as_bool) != Some(false)
-    };
-    let by_node = context.nodes().find(|(graph_cx, at, node)| {
-        matches!(node.kind, NodeKind::InstructionAgent(_)) || node.type_name == "knowledge" && synthesizes(graph_cx, *at)
-    });
+    let by_node = context.nodes().find(|(_, _, node)| node.traits().requires_model);
     let name = by_model.map(|it| &it.name).or_else(|| by_node.map(|(_, _, node)| &node.name))?;
     let message = format!("'{name}' requires a model, but the monthly spend cap is 0");
     Some(location("/settings/monthly_llm_spend_cap_cents").warning("B004", message).with_fix("increase or omit the cap"))

@@ -80,7 +80,7 @@ fn check_endpoints(graph_cx: &GraphContext<'_>, graphs_by_node: &BTreeMap<&str, 
             }
         }
         let target = graph_cx.node_index(&edge.target).and_then(|node| graph_cx.definition.nodes.get(node));
-        if let Some(target) = target.filter(|target| matches!(target.kind, NodeKind::Start(_) | NodeKind::Intent(_))) {
+        if let Some(target) = target.filter(|target| target.traits().is_entry) {
             let message = format!("the edge leads to '{}', which is an entry and cannot have incoming edges", target.name);
             findings.push(location.join("/target").error("G005", message).with_fix("connect it to the next node"));
         }

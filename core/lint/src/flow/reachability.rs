@@ -122,20 +122,19 @@ fn check_unhandled_failure(
 
 /// Whether a node can fail. Decisions cannot: a condition without a value is false.
 fn can_fail(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node, follow: bool) -> bool {
-    match (node.traits().failing, &node.kind) {
-        (Failing::Never, _) => false,
-        (Failing::Always, _) => true,
-        (Failing::ByData, NodeKind::Intent(data)) => wait::open_parameters(context, graph_cx, &data.intent_id).iter().any(|it| it.required),
-        (Failing::ByData, NodeKind::Set(data)) => data.assignments.iter().any(|it| can_assignment_fail(context, it)),
-        (Failing::ByData, NodeKind::Subflow(data)) => {
-            let callee = context.graph(&data.graph).filter(|callee| follow && !has_fallback(callee, FallbackOn::Error));
+    match node.traits().failing {
+        Failing::Never => false,
+        Failing::Always => true,
+        Failing::ByParameters(intent) => wait::open_parameters(context, graph_cx, intent).iter().any(|it| it.required),
+        Failing::ByAssignments(assignments) => assignments.iter().any(|it| can_assignment_fail(context, it)),
+        Failing::ByGraph(graph) => {
+            let callee = context.graph(graph).filter(|callee| follow && !has_fallback(callee, FallbackOn::Error));
             let fails = |callee: &GraphContext<'_>, node: &Node| {
                 let is_wired = node.failure_port().is_some_and(|port| callee.is_wired(node, port));
                 !is_wired && node.on_error == OnError::Port && can_fail(context, callee, node, false)
             };
             callee.is_some_and(|callee| callee.definition.nodes.iter().any(|node| fails(callee, node)))
         }
-        (Failing::ByData, _) => true,
     }
 }
 

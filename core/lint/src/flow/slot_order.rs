@@ -191,6 +191,6 @@ fn waits(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node) ->
         (NodeKind::Entity(data), _) => data.ask == Ask::Always && !is_prefilled(context, data),
         (_, Waiting::Always) => true,
         (_, Waiting::AnswerToMessage) => graph_cx.graph.await_mode(node) != Await::None,
-        (_, Waiting::Parameters(_) | Waiting::Nothing) => false,
+        (_, Waiting::Parameters(_) | Waiting::InCall | Waiting::Nothing) => false,
     }
 }

@@ -84,7 +84,8 @@ fn reachable_nodes(context: &FlowContext<'_>, graph: usize) -> Vec<bool> {
 fn waiting_nodes(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>) -> Vec<bool> {
     let waits = |node: &Node| match node.traits().waiting {
         _ if node.disabled => false,
-        Waiting::Nothing => false,
+        // What a graph that it runs waits for is found in that graph.
+        Waiting::Nothing | Waiting::InCall => false,
         Waiting::AnswerToMessage => graph_cx.graph.await_mode(node) != Await::None,
         Waiting::Parameters(intent) => !open_parameters(context, graph_cx, intent).is_empty(),
         Waiting::Always => true,

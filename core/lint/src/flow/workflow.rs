@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use convengine_config::flow::document::{Branching, DRAFT_TYPES, EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
+use convengine_config::flow::document::{Branching, EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
 use convengine_config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_workflow_structure, document_kind, is_same_name};
 use serde_json::{Value, json};
 
@@ -150,7 +150,7 @@ fn check_graph(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings:
     if graph_cx.entry_index().is_none() {
         let issue = graph_cx.location().join("/entries").error("W001", "no entry leads to a node that runs, and no root is set");
         findings.push(issue.with_fix("add a trigger to 'entries', or name the first node in 'root'"));
-    } else if !graph_cx.definition.nodes.iter().enumerate().any(|(at, node)| graph_cx.is_reachable(at) && is_goal(node)) {
+    } else if !graph_cx.definition.nodes.iter().enumerate().any(|(at, node)| graph_cx.is_reachable(at) && node.traits().is_goal) {
         let issue = graph_cx.location().error("W003", "no agent, assistant, knowledge search or end is reachable");
         findings.push(issue.with_fix("connect one with an entry"));
     }
@@ -167,12 +167,8 @@ fn check_graph(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings:
     }
 }
 
-fn is_goal(node: &Node) -> bool {
-    matches!(node.kind, NodeKind::InstructionAgent(_) | NodeKind::Program(_) | NodeKind::Knowledge(_) | NodeKind::End(_))
-}
-
 fn check_node(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node, location: Location, findings: &mut Vec<DocumentIssue>) {
-    if DRAFT_TYPES.contains(&node.type_name.as_str()) {
+    if matches!(node.kind, NodeKind::Draft(_)) {
         let message = format!("nodes of the type '{}' cannot be published", node.type_name);
         findings.push(location.error("W002", message).with_fix("remove the node, or do its work in an assistant"));
         return;

@@ -12,13 +12,7 @@ mod workflow;
 
 pub use ai_agent::{AgentDocument, AgentPolicy, AgentTask, Eval, HANDOFF_REASON, MemorySlot, TaskFlag, agent_graph};
 pub use guardrail::{CallLimit, CountedCalls, Escalation, Guardrail, GuardrailKind, Refusal, ReplyMask};
-pub use node::{
-    AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Ask, AssignOp, Assignment, Await, Block, Branching, Button, CallMode, Card,
-    Citations, DRAFT_TYPES, DecisionData, DraftData, EndData, EntityData, Failing, FallbackData, FallbackOn, HandoffData, HandoffMode,
-    IntentData, KnowledgeData, ListItem, MemoryReset, MessageData, Node, NodeData, NodeKind, NodeOf, NodeTraits, NodeTypes, OnError,
-    ProgramData, ProgramKind, PythonData, QueryPart, RouterData, Script, Selection, ServiceData, SetData, StartData, SubflowData, Take,
-    Validation, VariableWrite, Waiting, WorkflowNodeKind,
-};
+pub use node::*;
 pub use repair::{CommandRule, RepairRules, command_name};
 pub use service::{
     FINISH, FlowTool, HttpRequestDef, InputSchema, OutputMapping, REMEMBER, REQUEST_HUMAN, ResponsePath, Retry, SEARCH_KNOWLEDGE,

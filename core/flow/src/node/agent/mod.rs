@@ -29,11 +29,26 @@ use self::step_explanation::AgentStepEnd;
 use super::super::failure::{EFFECT_LIMIT, Failure};
 use super::super::transition::{GraphReturn, Transition};
 use super::super::turn::Turn;
+use super::RunNode;
 use crate::state::{Awaiting, AwaitingKind, FlowEvent};
+
+impl RunNode for AgentData {
+    async fn run<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.enter_agent(node, self).await
+    }
+
+    async fn on_event<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node, awaiting: Awaiting) -> Transition {
+        turn.on_agent_event(node, self, awaiting).await
+    }
+
+    fn reprompt<'c>(&'c self, turn: &mut Turn<'c>, node: &'c Node) -> Transition {
+        turn.await_agent_again(node, self)
+    }
+}
 
 impl<'c> Turn<'c> {
     /// Enters an agent node: sends the greeting, or passes the input to the model.
-    pub(super) async fn enter_agent(&mut self, node: &'c Node, data: &'c AgentData) -> Transition {
+    async fn enter_agent(&mut self, node: &'c Node, data: &'c AgentData) -> Transition {
         let mut run = AgentRun::load(self.view(), node, data);
         if data.memory.reset == MemoryReset::OnEnter {
             run.memory = Memory::default();
@@ -54,7 +69,7 @@ impl<'c> Turn<'c> {
     }
 
     /// Handles the event that an agent waits for.
-    pub(super) async fn on_agent_event(&mut self, node: &'c Node, data: &'c AgentData, awaiting: Awaiting) -> Transition {
+    async fn on_agent_event(&mut self, node: &'c Node, data: &'c AgentData, awaiting: Awaiting) -> Transition {
         let mut run = AgentRun::load(self.view(), node, data);
         let is_decision = matches!(self.event, FlowEvent::Approval { .. });
         if run.memory.pending_calls.is_empty() && is_decision {
@@ -80,7 +95,7 @@ impl<'c> Turn<'c> {
     }
 
     /// Waits again for the same input.
-    pub(super) fn await_agent_again(&mut self, node: &'c Node, data: &'c AgentData) -> Transition {
+    fn await_agent_again(&mut self, node: &'c Node, data: &'c AgentData) -> Transition {
         let run = AgentRun::load(self.view(), node, data);
         Transition::Wait(self.agent_awaiting(&run))
     }

@@ -3,7 +3,7 @@
 use convengine_derive::Described;
 
 use super::super::text::{LocalizedText, ValueTemplate};
-use super::traits::{NodeData, NodeTraits};
+use super::traits::{NodeData, NodeGroup, NodeTraits};
 
 /// Data of `end`.
 #[derive(Debug, Clone, Described)]
@@ -22,6 +22,6 @@ pub struct EndData {
 
 impl NodeData for EndData {
     fn traits(&self) -> NodeTraits<'_> {
-        NodeTraits { ports: &[], leaves_graph: true, ..NodeTraits::PLAIN }
+        NodeTraits { ports: &[], leaves_graph: true, is_goal: true, group: NodeGroup::Boundary, ..NodeTraits::PLAIN }
     }
 }

@@ -10,7 +10,7 @@ use super::super::super::shape::Described as _;
 use super::super::text::{FlowCondition, LocalizedText};
 use super::super::{Document, ValueType};
 use super::message::Button;
-use super::traits::{Failing, NodeData, NodeTraits, VariableWrite, Waiting};
+use super::traits::{Failing, NodeData, NodeGroup, NodeTraits, VariableWrite, Waiting};
 
 /// Data of `entity`; also used for parameters of intents.
 #[derive(Debug, Clone, Described)]
@@ -145,6 +145,7 @@ impl NodeData for EntityData {
             ports: &["out", "no_input", "failed"],
             waiting: Waiting::Always,
             failing: if self.required { Failing::Always } else { Failing::Never },
+            group: NodeGroup::Dialogue,
             ..NodeTraits::CALLING
         }
     }

@@ -4,7 +4,7 @@ use convengine_derive::Described;
 use convengine_text::variable_path::VariablePath;
 
 use super::super::text::{FlowTemplate, LocalizedText};
-use super::traits::{NodeData, NodeTraits, Waiting};
+use super::traits::{NodeData, NodeGroup, NodeTraits, Waiting};
 
 /// Data of `handoff`.
 #[derive(Debug, Clone, Described)]
@@ -46,6 +46,8 @@ impl NodeData for HandoffData {
             failure_port: Some("unavailable"),
             ports: &["out", "timeout", "unavailable"],
             waiting: Waiting::Always,
+            finalizes_slots: true,
+            group: NodeGroup::Dialogue,
             ..NodeTraits::CALLING
         }
     }

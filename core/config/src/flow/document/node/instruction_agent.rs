@@ -102,6 +102,9 @@ impl NodeData for AgentData {
             default_port: "done",
             ports: &["done", "max_turns", "handoff", "error"],
             waiting: Waiting::Always,
+            is_goal: true,
+            finalizes_slots: true,
+            requires_model: true,
             ..NodeTraits::CALLING
         }
     }

@@ -2,7 +2,7 @@
 
 use convengine_derive::Described;
 
-use super::traits::{Failing, NodeData, NodeTraits, Waiting};
+use super::traits::{Failing, NodeData, NodeGroup, NodeTraits, Waiting};
 
 /// Data of `intent`.
 #[derive(Debug, Clone, Described)]
@@ -18,7 +18,9 @@ impl NodeData for IntentData {
             failure_port: Some("failed"),
             ports: &["out", "failed"],
             waiting: Waiting::Parameters(&self.intent_id),
-            failing: Failing::ByData,
+            failing: Failing::ByParameters(&self.intent_id),
+            is_entry: true,
+            group: NodeGroup::Boundary,
             ..NodeTraits::PLAIN
         }
     }

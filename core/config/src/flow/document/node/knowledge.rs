@@ -85,7 +85,7 @@ impl KnowledgeData {
 
 impl NodeData for KnowledgeData {
     fn traits(&self) -> NodeTraits<'_> {
-        NodeTraits { ports: &["out", "no_result", "error"], ..NodeTraits::CALLING }
+        NodeTraits { ports: &["out", "no_result", "error"], is_goal: true, requires_model: self.synthesize, ..NodeTraits::CALLING }
     }
 
     fn writes(&self, _: &Document) -> Option<Vec<VariableWrite>> {

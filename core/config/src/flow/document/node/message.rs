@@ -4,7 +4,7 @@ use convengine_derive::Described;
 use convengine_text::variable_path::VariablePath;
 
 use super::super::text::{FlowTemplate, LocalizedText, ValueTemplate};
-use super::traits::{NodeData, NodeTraits, Waiting};
+use super::traits::{NodeData, NodeGroup, NodeTraits, Waiting};
 
 /// Data of `message`.
 #[derive(Debug, Clone, Described)]
@@ -150,7 +150,7 @@ pub struct Button {
 
 impl NodeData for MessageData {
     fn traits(&self) -> NodeTraits<'_> {
-        NodeTraits { own_ports: &["btn:ID"], waiting: Waiting::AnswerToMessage, ..NodeTraits::PLAIN }
+        NodeTraits { own_ports: &["btn:ID"], waiting: Waiting::AnswerToMessage, group: NodeGroup::Dialogue, ..NodeTraits::PLAIN }
     }
 
     fn data_ports(&self) -> Vec<String> {

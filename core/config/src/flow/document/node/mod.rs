@@ -1,6 +1,7 @@
 //! The types of nodes, a file each: the data of the type, and what the engine knows of it. (docs/spec/flows.md#4)
 
 mod decision;
+mod draft;
 mod end;
 mod entity;
 mod fallback;
@@ -16,10 +17,12 @@ mod service;
 mod set;
 mod start;
 mod subflow;
+mod tool;
 mod traits;
-mod workflow;
+mod trigger;
 
 pub use decision::DecisionData;
+pub use draft::DraftData;
 pub use end::EndData;
 pub use entity::{Ask, EntityData, Take, Validation};
 pub use fallback::{FallbackData, FallbackOn};
@@ -28,15 +31,16 @@ pub use instruction_agent::{AgentData, AgentMemory, AgentOutput, AgentTool, Appr
 pub use intent::IntentData;
 pub use knowledge::{Citations, KnowledgeData, QueryPart};
 pub use message::{Await, Block, Button, Card, ListItem, MessageData, Selection};
-pub use program::{ProgramData, ProgramKind};
+pub use program::{AgentCallData, FlowAgentData, ProgramData, ProgramKind, WorkflowCallData};
 pub use python::{PythonData, Script};
 pub use router::RouterData;
 pub use service::ServiceData;
 pub use set::{AssignOp, Assignment, SetData};
 pub use start::StartData;
 pub use subflow::{CallMode, SubflowData};
-pub use traits::{Branching, Failing, NodeData, NodeTraits, VariableWrite, Waiting};
-pub use workflow::{DRAFT_TYPES, DraftData, WorkflowNodeKind};
+pub use tool::ToolData;
+pub use traits::{Branching, Failing, NodeData, NodeGroup, NodeTraits, VariableWrite, Waiting};
+pub use trigger::TriggerData;
 
 use convengine_derive::Described;
 
@@ -102,7 +106,8 @@ pub enum OnError {
     Stop,
 }
 
-/// The kind of a node, with its data. A new one is a variant here and a file beside this one.
+/// The kind of a node, with its data. A new one is a variant here, in [`WorkflowNodeKind`] if workflow graphs have it, and a file beside
+/// this one.
 #[derive(Debug, Clone, Described)]
 #[described(tag = "type", content = "data", data = NodeData)]
 pub enum NodeKind {
@@ -150,8 +155,47 @@ pub enum NodeKind {
     Draft(DraftData),
 }
 
+/// The kind of a node of a workflow graph, with its data as written. It runs as the kind of node into which the data converts.
+#[derive(Debug, Clone, Described)]
+#[described(tag = "type", content = "data", into = NodeKind)]
+pub enum WorkflowNodeKind {
+    /// Entry of the graph.
+    Trigger(TriggerData),
+    /// Lets a model converse and call tools.
+    InstructionAgent(Box<AgentData>),
+    /// Runs an assistant.
+    #[kind("flow-agent")]
+    FlowAgent(FlowAgentData),
+    /// Runs an AI agent.
+    Agent(AgentCallData),
+    /// Searches the knowledge base.
+    Knowledge(Box<KnowledgeData>),
+    /// Branches on several conditions.
+    Router(RouterData),
+    /// Branches on a condition.
+    Decision(DecisionData),
+    /// Calls a tool of the workspace.
+    Tool(ToolData),
+    /// Runs another workflow graph.
+    Workflow(WorkflowCallData),
+    /// End of the graph.
+    End(EndData),
+    /// Only in drafts.
+    #[kind(name = "script", optional)]
+    #[kind(name = "set", optional)]
+    #[kind(name = "human", optional)]
+    #[kind(name = "parallel", optional)]
+    #[kind(name = "wait", optional)]
+    #[kind(name = "datastore", optional)]
+    Draft(DraftData),
+}
+
 impl NodeTypes for NodeKind {
     const DEFINITION: &'static str = "Node";
+}
+
+impl NodeTypes for WorkflowNodeKind {
+    const DEFINITION: &'static str = "WorkflowNode";
 }
 
 impl<K: NodeTypes> NodeOf<K> {

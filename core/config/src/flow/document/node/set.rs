@@ -5,7 +5,7 @@ use convengine_text::variable_path::VariablePath;
 
 use super::super::text::{FlowFormula, ValueTemplate};
 use super::super::{Document, ValueType};
-use super::traits::{Failing, NodeData, NodeTraits, VariableWrite};
+use super::traits::{Failing, NodeData, NodeGroup, NodeTraits, VariableWrite};
 
 /// Data of `set`.
 #[derive(Debug, Clone, Described)]
@@ -49,7 +49,7 @@ pub enum AssignOp {
 
 impl NodeData for SetData {
     fn traits(&self) -> NodeTraits<'_> {
-        NodeTraits { failing: Failing::ByData, ..NodeTraits::CALLING }
+        NodeTraits { failing: Failing::ByAssignments(&self.assignments), group: NodeGroup::Logic, ..NodeTraits::CALLING }
     }
 
     fn writes(&self, _: &Document) -> Option<Vec<VariableWrite>> {

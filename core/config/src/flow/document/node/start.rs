@@ -5,7 +5,7 @@ use convengine_text::variable_path::VariablePath;
 use convengine_turn::Map;
 
 use super::super::{Document, ValueType};
-use super::traits::{NodeData, NodeTraits, VariableWrite};
+use super::traits::{NodeData, NodeGroup, NodeTraits, VariableWrite};
 
 /// Data of `start`.
 #[derive(Debug, Clone, Default, Described)]
@@ -16,7 +16,7 @@ pub struct StartData {
 
 impl NodeData for StartData {
     fn traits(&self) -> NodeTraits<'_> {
-        NodeTraits { changes_variables: !self.init.is_empty(), ..NodeTraits::PLAIN }
+        NodeTraits { changes_variables: !self.init.is_empty(), is_entry: true, group: NodeGroup::Boundary, ..NodeTraits::PLAIN }
     }
 
     fn writes(&self, _: &Document) -> Option<Vec<VariableWrite>> {

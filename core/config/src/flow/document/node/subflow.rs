@@ -8,7 +8,7 @@ use convengine_turn::Map;
 
 use super::super::Document;
 use super::super::text::ValueTemplate;
-use super::traits::{Failing, NodeData, NodeTraits, VariableWrite};
+use super::traits::{Failing, NodeData, NodeGroup, NodeTraits, VariableWrite, Waiting};
 
 /// Data of `subflow`.
 #[derive(Debug, Clone, Described)]
@@ -41,11 +41,13 @@ impl NodeData for SubflowData {
         NodeTraits {
             ports: if self.mode == CallMode::Goto { &[] } else { &["out", "error"] },
             own_ports: &["EXIT"],
-            failing: Failing::ByData,
+            waiting: Waiting::InCall,
+            failing: Failing::ByGraph(&self.graph),
             // Inputs and outputs write variables.
             changes_variables: !self.outputs.is_empty() || self.inputs.is_some(),
             leaves_graph: self.mode == CallMode::Goto,
             called_graph: Some(&self.graph),
+            group: NodeGroup::Graph,
             ..NodeTraits::CALLING
         }
     }

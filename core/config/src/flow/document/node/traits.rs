@@ -4,7 +4,7 @@
 use convengine_text::variable_path::VariablePath;
 
 use super::super::{Document, ValueType};
-use super::Node;
+use super::{Assignment, Node};
 
 /// What is known of a node from its type and data.
 #[derive(Debug, Clone, Copy)]
@@ -22,13 +22,24 @@ pub struct NodeTraits<'d> {
     /// What it waits for.
     pub waiting: Waiting<'d>,
     /// What makes it fail.
-    pub failing: Failing,
+    pub failing: Failing<'d>,
     /// Whether it can change variables.
     pub changes_variables: bool,
     /// Whether it ends or leaves its graph.
     pub leaves_graph: bool,
+    /// Whether it is the entry of a graph, to which no edge leads.
+    pub is_entry: bool,
+    /// Whether it does what workflow graphs are for; one such node must be reachable (`W003`).
+    pub is_goal: bool,
     /// The graph that it calls or jumps to.
     pub called_graph: Option<&'d str>,
+    /// Whether it may use the values of slots for what cannot be taken back, so that they are final from then on. A node of which only
+    /// some calls do says it when it runs.
+    pub finalizes_slots: bool,
+    /// Whether it cannot do without a model.
+    pub requires_model: bool,
+    /// What it is for; pages color it by that.
+    pub group: NodeGroup,
 }
 
 /// From which ports of a node several edges may leave; the first one whose condition is true is taken.
@@ -51,19 +62,42 @@ pub enum Waiting<'d> {
     AnswerToMessage,
     /// The parameters of an intent that no other node asks for.
     Parameters(&'d str),
+    /// What the graph or the document that it runs waits for.
+    InCall,
     /// Always somebody.
     Always,
 }
 
 /// What makes a node fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failing {
+#[derive(Debug, Clone, Copy)]
+pub enum Failing<'d> {
     /// Nothing.
     Never,
-    /// Its data decides.
-    ByData,
+    /// A required parameter of an intent that no other node asks for.
+    ByParameters(&'d str),
+    /// An assignment of a value of the wrong type, or of one that has to be computed.
+    ByAssignments(&'d [Assignment]),
+    /// A failure in a graph that nothing handles there.
+    ByGraph(&'d str),
     /// What it calls.
     Always,
+}
+
+/// What a type of nodes is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NodeGroup {
+    /// It does not run.
+    None,
+    /// It begins or ends a graph.
+    Boundary,
+    /// It talks with the user, or lets a person do so.
+    Dialogue,
+    /// It decides how the graph goes on, or changes variables.
+    Logic,
+    /// It calls a service, a script, a model or the knowledge base.
+    Call,
+    /// It runs another graph or document.
+    Graph,
 }
 
 impl NodeTraits<'static> {
@@ -78,7 +112,12 @@ impl NodeTraits<'static> {
         failing: Failing::Never,
         changes_variables: false,
         leaves_graph: false,
+        is_entry: false,
+        is_goal: false,
         called_graph: None,
+        finalizes_slots: false,
+        requires_model: false,
+        group: NodeGroup::Logic,
     };
 
     /// A node that calls something and is left by `error` if that fails.
@@ -87,6 +126,7 @@ impl NodeTraits<'static> {
         ports: &["out", "error"],
         failing: Failing::Always,
         changes_variables: true,
+        group: NodeGroup::Call,
         ..NodeTraits::PLAIN
     };
 }
