@@ -43,8 +43,8 @@ pub(crate) const fn remove<const LENGTH: usize>(sql: &str) -> ([u8; LENGTH], usi
 mod tests {
     #[test]
     fn casts_are_removed_wherever_they_stand() {
-        const SQL: &str = "select a::text as a, n::bigint from t where b = $1::text::uuid and c <> 'ü: ' and ($2::float8 is null)";
-        assert_eq!(without_casts!(SQL), "select a as a, n from t where b = $1 and c <> 'ü: ' and ($2 is null)");
+        const STATEMENT: &str = "select a::text as a, n::bigint from t where b = $1::text::uuid and c <> 'ü: ' and ($2::float8 is null)";
+        assert_eq!(without_casts!(STATEMENT), "select a as a, n from t where b = $1 and c <> 'ü: ' and ($2 is null)");
         assert_eq!(without_casts!("select count(*)::bigint"), "select count(*)");
     }
 }

@@ -131,7 +131,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::database::Statement;
+    use crate::statement::Statement;
     use crate::testing::each_database;
     use crate::turn_rows::TurnRows;
     use crate::{call_log::CallLogColumns, commit};

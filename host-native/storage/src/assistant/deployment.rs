@@ -107,7 +107,7 @@ fn deployment_from_row(row: &DatabaseRow) -> sqlx::Result<Deployment> {
 mod tests {
     use super::*;
     use crate::api_key::has_credentials;
-    use crate::database::Statement;
+    use crate::statement::Statement;
     use crate::testing::each_database;
 
     #[tokio::test]
