@@ -1,7 +1,7 @@
 //! The pages of documents: everything that flow documents, workflow graphs, AI agents and chains consist of, from their JSON Schemas.
 
 use anyhow::{Context, Result};
-use convengine_core::config::flow::document::{DRAFT_TYPES, NodeKind, WorkflowNodeKind};
+use convengine_core::config::flow::document::{NodeKind, WorkflowNodeKind};
 use convengine_core::config::flow::shape::{Fields, Kinds};
 use serde_json::{Value, json};
 
@@ -58,10 +58,16 @@ pub fn workflow_graphs() -> Result<Page> {
     let mut body = prose(include_str!("data/workflow_graphs_intro.txt"));
     body.push_str(&sections.document());
     body.push_str(&sections.common("Nodes", "WorkflowNode", "data"));
-    body.push_str(&format!("\nDrafts may also have nodes of the types {}, which cannot be published.\n\n", codes(DRAFT_TYPES)));
     let mut kinds = sections.kinds("WorkflowNode", "type");
-    kinds.retain(|(kind, _)| !DRAFT_TYPES.contains(kind));
-    let types = kinds.iter().map(|(kind, _)| Ok((*kind, ports(&bare::<WorkflowNodeKind>(kind)?.into())))).collect::<Result<Vec<_>>>()?;
+    let nodes = kinds.iter().map(|(kind, _)| Ok((*kind, NodeKind::from(bare::<WorkflowNodeKind>(kind)?)))).collect::<Result<Vec<_>>>()?;
+    let (of_drafts, nodes): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|(_, node)| matches!(node, NodeKind::Draft(_)));
+    let draft_types: Vec<&str> = of_drafts.into_iter().map(|(kind, _)| kind).collect();
+    body.push_str(&format!(
+        "\nDrafts may also have nodes of the types {}, which cannot be published.\n\n",
+        codes(draft_types.iter().copied())
+    ));
+    kinds.retain(|(kind, _)| !draft_types.contains(kind));
+    let types: Vec<_> = nodes.iter().map(|(kind, node)| (*kind, ports(node))).collect();
     let page_of = |kind: &str| if kinds.iter().any(|(name, definition)| *name == kind && is_shared(kind, definition)) { FLOWS } else { "" };
     body.push_str(&overview(&types, page_of));
     for ((kind, definition), (_, ports)) in kinds.iter().zip(&types).filter(|((kind, definition), _)| !is_shared(kind, definition)) {
