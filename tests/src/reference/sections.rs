@@ -61,8 +61,7 @@ const PATTERNS: [(&str, &str); 10] = [
 
 /// The sections of a page about a kind of documents.
 pub struct Sections {
-    /// The schema of the documents.
-    pub schema: Value,
+    schema: Value,
     file: &'static str,
     parts: &'static [Part],
     /// An example of each kind of nodes or steps.
