@@ -1,7 +1,7 @@
 //! The pages of documents: everything that flow documents, workflow graphs, AI agents and chains consist of, from their JSON Schemas.
 
 use anyhow::{Context, Result};
-use convengine_core::config::flow::document::{DRAFT_TYPES, NodeKind, WorkflowNodeKind};
+use convengine_core::config::flow::document::{NodeKind, WorkflowNodeKind};
 use convengine_core::config::flow::shape::{Fields, Kinds};
 use serde_json::{Value, json};
 
@@ -58,9 +58,10 @@ pub fn workflow_graphs() -> Result<Page> {
     let mut body = prose(include_str!("data/workflow_graphs_intro.txt"));
     body.push_str(&sections.document());
     body.push_str(&sections.common("Nodes", "WorkflowNode", "data"));
-    body.push_str(&format!("\nDrafts may also have nodes of the types {}, which cannot be published.\n\n", codes(DRAFT_TYPES)));
-    let mut kinds = sections.kinds("WorkflowNode", "type");
-    kinds.retain(|(kind, _)| !DRAFT_TYPES.contains(kind));
+    let is_draft = |(kind, _): &(&str, &Value)| bare::<WorkflowNodeKind>(kind).is_ok_and(|node| matches!(node, WorkflowNodeKind::Draft(_)));
+    let (drafts, kinds): (Vec<_>, Vec<_>) = sections.kinds("WorkflowNode", "type").into_iter().partition(is_draft);
+    let drafts = codes(drafts.into_iter().map(|(kind, _)| kind));
+    body.push_str(&format!("\nDrafts may also have nodes of the types {drafts}, which cannot be published.\n\n"));
     let types = kinds.iter().map(|(kind, _)| Ok((*kind, ports(&bare::<WorkflowNodeKind>(kind)?.into())))).collect::<Result<Vec<_>>>()?;
     let page_of = |kind: &str| if kinds.iter().any(|(name, definition)| *name == kind && is_shared(kind, definition)) { FLOWS } else { "" };
     body.push_str(&overview(&types, page_of));
