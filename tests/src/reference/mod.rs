@@ -4,13 +4,14 @@
 //! name.
 
 mod crates;
+mod documents;
 mod errors;
 mod http;
 mod index;
 mod lint_codes;
 mod markdown;
 mod meanings;
-mod nodes;
+mod sections;
 mod settings;
 mod states;
 mod streams;
@@ -59,7 +60,10 @@ pub fn pages() -> Result<Vec<Page>> {
     Ok(vec![
         tables::page()?,
         settings::page()?,
-        nodes::page()?,
+        documents::flows()?,
+        documents::workflow_graphs()?,
+        documents::ai_agents()?,
+        documents::chains()?,
         streams::page()?,
         http::page()?,
         lint_codes::page()?,

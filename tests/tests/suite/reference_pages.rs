@@ -5,7 +5,7 @@ use std::fs;
 use convengine_core::config::flow;
 use convengine_core::config::{Config, Severity, Tables};
 use convengine_core::json::schema::JsonSchema;
-use convengine_core::lint::flow::{PublishTarget, check_document};
+use convengine_core::lint::flow::{PublishTarget, check_agent, check_chain, check_document, check_workflow};
 use convengine_host::arguments::Options;
 use convengine_host::config::settings::Settings;
 use convengine_tests::reference::{self, Meanings};
@@ -91,6 +91,48 @@ fn document_of(examples: &[Value]) -> Value {
                 "params": [{"name": "email"}], "returns": [{"name": "verified", "type": "any"}]},
         ],
     })
+}
+
+#[test]
+fn examples_of_other_documents_are_valid() {
+    let check = |doc: &str, definition: &str, tag: &str, examples: &str| {
+        let schema = flow::document_schema(doc).unwrap();
+        let part = JsonSchema::compile(&json!({"$defs": schema["$defs"], "$ref": format!("#/$defs/{definition}")})).unwrap();
+        let examples: Value = serde_json::from_str(examples).unwrap();
+        for (kind, example) in examples.as_object().unwrap() {
+            assert_eq!((example[tag].as_str(), part.find_violation(example)), (Some(kind.as_str()), None), "{kind}");
+        }
+        examples
+    };
+    let nodes = include_str!("../../src/reference/data/workflow_node_examples.json");
+    let mut nodes: Vec<Value> = check("workflow_graph", "WorkflowNode", "type", nodes).as_object().unwrap().values().cloned().collect();
+    nodes.push(json!({"id": "end", "name": "End", "type": "end", "data": {"final_message": "{{ rating }}"}}));
+    let edge = |at: usize, port: &str| json!({"id": format!("e{at}"), "source": nodes[at]["id"], "source_port": port, "target": nodes[at + 1]["id"]});
+    let variables = ["topic", "rating", "order_id", "order_status"].map(|name| json!({"name": name, "type": "any"}));
+    let graph = json!({
+        "schema_version": "1.0", "doc": "workflow_graph", "id": "examples", "name": "Examples", "shared_state": variables,
+        "nodes": nodes, "edges": [edge(0, "out"), edge(1, "out"), edge(2, "out"), edge(3, "success"), edge(4, "out")],
+    });
+    let steps = check("workflow_chain", "ChainStep", "kind", include_str!("../../src/reference/data/step_examples.json"));
+    let branches = ["pay", "check"].map(|id| {
+        let step = json!({"id": format!("{id}_end"), "kind": "schedule", "label": id, "config": {"after_ms": 1}});
+        json!({"id": id, "name": id, "steps": [step]})
+    });
+    let chain = json!({
+        "schema_version": "1.0", "doc": "workflow_chain", "slug": "examples", "name": "Examples", "trigger": {"kind": "manual"},
+        "steps": steps.as_object().unwrap().values().collect::<Vec<_>>(),
+        "branches": branches,
+    });
+    let agent: Value = serde_json::from_str(include_str!("../../src/reference/data/ai_agent_example.json")).unwrap();
+    let request = json!({"method": "GET", "url": "https://orders.example/{{ args.id }}"});
+    let tool = json!({"id": "order_status", "name": "Order status", "kind": "http", "request": request});
+    let issues = [
+        check_workflow(&graph, &[tool], &PublishTarget::empty()),
+        check_chain(&chain, &PublishTarget::empty()),
+        check_agent(&agent, &PublishTarget::empty()),
+    ];
+    let issues: Vec<String> = issues.into_iter().flatten().map(|issue| issue.to_string()).collect();
+    assert_eq!(issues, [""; 0]);
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub struct AgentTask {
     /// The tools that are offered for it.
     #[member(each = ID, meaning = Names(Tool))]
     pub tool_names: Vec<String>,
-    /// Its flag.
+    /// What is special about it.
     pub flag: TaskFlag,
 }
 

@@ -41,7 +41,8 @@ pub enum GuardrailKind {
     /// Tools are called only so often.
     #[kind(name = "LIMIT")]
     Limit(CallLimit),
-    /// Models and tools are called only while the conversation has cost less than this, in microcents.
+    /// Models and tools are called only while the conversation has cost less than this.
+    // In microcents.
     #[kind(name = "BUDGET", from = BudgetDef)]
     Budget(u64),
     /// Parts of replies are masked.

@@ -59,7 +59,7 @@ pub struct ChainDocument {
 /// What a chain is once it is published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum InitialStatus {
-    /// It runs; documents that were never published say so.
+    /// It runs, as with `live`.
     #[default]
     Draft,
     /// It runs.
@@ -72,7 +72,7 @@ pub enum InitialStatus {
 #[derive(Debug, Clone, Described)]
 #[described(definition = "ChainTrigger")]
 pub struct TriggerDef {
-    /// The kind.
+    /// What starts a run.
     #[member(required)]
     pub kind: TriggerKind,
     /// Its label.

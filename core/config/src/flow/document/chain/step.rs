@@ -28,7 +28,7 @@ pub struct StepDef {
     pub error_branch: Option<String>,
     /// Whether it is skipped.
     pub disabled: bool,
-    /// Its kind, as written.
+    /// What the step does.
     #[member(name = "kind", tag)]
     pub kind_name: String,
     /// What it does.
@@ -56,7 +56,7 @@ pub enum StepKind {
     #[kind(name = "assistant", from = AssistantDef)]
     #[kind(name = "agent", from = AgentDef)]
     Program(ProgramStep),
-    /// Calls a service.
+    /// Calls a service, or with the direction `inbound` awaits a signed call.
     #[kind(name = "webhook", from = WebhookDef)]
     Outbound(Box<OutboundStep>),
     /// Awaits a signed call.
@@ -68,7 +68,7 @@ pub enum StepKind {
     Decide(DecideStep),
     /// Notifies people or services.
     Notify(NotifyStep),
-    /// Sleeps.
+    /// Waits for a time.
     #[kind(name = "schedule")]
     Sleep(SleepStep),
 }
@@ -126,7 +126,7 @@ pub struct InboundStep {
 #[derive(Debug, Clone, Described)]
 pub struct HumanStep {
     /// The question.
-    #[member(required)]
+    #[member(required, multiline)]
     pub prompt: FlowTemplate,
     /// URLs and e-mail addresses that are notified, and labels.
     #[member(each = NON_EMPTY)]
@@ -205,7 +205,7 @@ impl From<WorkflowCondition> for FlowCondition {
 /// Config of `notify`.
 #[derive(Debug, Clone, Described)]
 pub struct NotifyStep {
-    /// `email`, `slack`, `sms`, `webhook` or `log`.
+    /// Where it is sent.
     #[member(required, shape = Enum(&["email", "slack", "sms", "webhook", "log"]))]
     pub channel: String,
     /// The recipients.
@@ -213,7 +213,7 @@ pub struct NotifyStep {
     /// The subject.
     pub subject: Option<FlowTemplate>,
     /// The text.
-    #[member(required)]
+    #[member(required, multiline)]
     pub text: FlowTemplate,
 }
 

@@ -12,7 +12,7 @@ use super::traits::{NodeData, NodeTraits, VariableWrite, Waiting};
 #[derive(Debug, Clone, Described)]
 pub struct AgentData {
     /// Instructions of the model; rendered when the node is entered.
-    #[member(required, example = r#""Help {{ user.name }} to choose a plan.""#)]
+    #[member(required, example = r#""Help {{ user.name }} to choose a plan.""#, multiline)]
     pub instructions: FlowTemplate,
     /// Tools that it may call.
     pub tools: Vec<AgentTool>,

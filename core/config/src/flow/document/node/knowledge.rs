@@ -45,7 +45,7 @@ pub struct KnowledgeData {
 /// Of what the query of a knowledge node consists.
 #[derive(Debug, Clone, Described)]
 pub struct KnowledgeQuery {
-    /// In order: a template, the last message of the user, or a summary of the conversation.
+    /// What it consists of, in order.
     #[member(required, items(1, NO_MAX_LENGTH))]
     pub from: Vec<QueryPart>,
     /// The template, for `template` in `from`.
