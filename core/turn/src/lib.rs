@@ -64,6 +64,7 @@ mod input;
 mod join;
 mod journal;
 mod launch_mode;
+mod llm_call_row;
 mod notice;
 mod outcome;
 mod request;

@@ -73,10 +73,12 @@ impl Categories {
         Categories(self.0 | 1 << category as u64)
     }
 
+    /// The categories of both sets.
     pub fn and(self, other: Categories) -> Categories {
         Categories(self.0 | other.0)
     }
 
+    /// Whether a category is in the set.
     pub fn contains(self, category: Category) -> bool {
         self.0 & 1 << category as u64 != 0
     }
@@ -143,6 +145,7 @@ impl Beginnings {
         }
     }
 
+    /// What may begin where a value of a category does.
     pub fn of_category(&self, category: Category) -> Categories {
         self.by_category.get(&category).copied().unwrap_or_default()
     }
