@@ -175,7 +175,7 @@ fn a_missing_response_is_explained() {
     let mut pack = orders_pack();
     pack["tables"]["ce_response"] = json!([{"response_id": 9, "intent_code": "CARD", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": "x"}]);
     let explanation = find_explanation(&play(&pack), "response", |_| true);
-    assert!(explanation["verdict"].as_str().unwrap().starts_with("no row fits"), "{explanation}");
+    assert!(explanation["verdict"].as_str().unwrap().starts_with("no row matches"), "{explanation}");
     assert_eq!(find_row(&explanation, 9)["verdict"], "out_of_scope");
 }
 

@@ -26,8 +26,8 @@ pub(super) fn parse_duration(text: &str) -> Option<Millis> {
 pub(super) fn parse_instant(text: &str) -> Option<Millis> {
     let time: DateTime = text.strip_suffix('Z')?.parse().ok()?;
     let millis = time.duration_since(EPOCH).as_secs() * SECOND;
-    // No other notation of the same time.
-    (format!("{time}Z") == text && millis >= 0).then_some(millis)
+    // No other notation of the same time, and no part of a second, which talks do not have.
+    (format!("{time}Z") == text && time.subsec_nanosecond() == 0 && millis >= 0).then_some(millis)
 }
 
 #[cfg(test)]
