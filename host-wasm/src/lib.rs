@@ -31,7 +31,7 @@ fn to_object<T: Serialize>(shown: &T) -> Result<JsValue, JsValue> {
 
 fn round_integers(value: &mut Value) {
     match value {
-        Value::Number(number) if number.as_i64().is_none_or(|it| it.unsigned_abs() >= 1 << 53) => {
+        Value::Number(number) if number.as_i64().is_none_or(|integer| integer.unsigned_abs() >= 1 << 53) => {
             *value = number.as_f64().map_or(Value::Null, Value::from);
         }
         Value::Array(items) => items.iter_mut().for_each(round_integers),

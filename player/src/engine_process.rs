@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn free_ports_are_given_once() {
         let ports = free_ports(5).unwrap();
-        assert!(ports.iter().all(|it| (FIRST_PORT..FIRST_PORT + PORTS).contains(it)), "{ports:?}");
+        assert!(ports.iter().all(|port| (FIRST_PORT..FIRST_PORT + PORTS).contains(port)), "{ports:?}");
         let further = free_ports(5).unwrap();
         assert_eq!(ports.iter().chain(&further).collect::<BTreeSet<_>>().len(), 10, "{ports:?} {further:?}");
     }

@@ -167,7 +167,7 @@ fn compare_members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<
         return compare_whole(field, expected, &ours, found);
     };
     for (key, value) in expected {
-        compare_leaves(&format!("{field}.{key}"), Some(value).filter(|it| **it != absent()), ours.get(key), found);
+        compare_leaves(&format!("{field}.{key}"), Some(value).filter(|value| **value != absent()), ours.get(key), found);
     }
 }
 

@@ -52,13 +52,13 @@ pub fn publish_requests(pack: &Pack) -> Vec<PackRequest> {
     let mut ordered = Vec::new();
     add_references(pack, &root, &mut vec![root.clone()], &mut ordered);
     // A run needs a published chain; a session of a workflow plays the draft.
-    ordered.extend(Some(root).filter(|it| it.kind() == DocumentKind::Chain));
+    ordered.extend(Some(root).filter(|key| key.kind() == DocumentKind::Chain));
     ordered.iter().map(publish_request).collect()
 }
 
 /// Adds the documents that a document runs. `path` has those around it.
 fn add_references(pack: &Pack, key: &ProgramKey, path: &mut Vec<ProgramKey>, ordered: &mut Vec<ProgramKey>) {
-    let Some(document) = pack.documents.iter().find(|it| ProgramKey::of_document(it) == *key) else { return };
+    let Some(document) = pack.documents.iter().find(|document| ProgramKey::of_document(document) == *key) else { return };
     for key in referenced_keys(pack, key.kind(), document) {
         if !ordered.contains(&key) && !path.contains(&key) {
             path.push(key.clone());

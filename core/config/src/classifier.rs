@@ -139,7 +139,7 @@ impl Classifiers {
     pub fn find_matching(&self, text: &str) -> Vec<&Classifier> {
         let lower = text.to_lowercase();
         let candidates = self.index.candidates(text, &lower).into_iter().filter_map(|it| self.patterns.get(it));
-        candidates.filter(|it| it.0.matches(text, &lower) == Ok(true)).map(|it| &it.1).collect()
+        candidates.filter(|candidate| candidate.0.matches(text, &lower) == Ok(true)).map(|it| &it.1).collect()
     }
 
     /// Returns the verdict on each pattern row for a text.

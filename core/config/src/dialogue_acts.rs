@@ -54,7 +54,7 @@ pub struct DialogueActs {
 impl DialogueActs {
     /// Returns the first act whose pattern matches the whole text.
     pub fn match_pattern(&self, text: &str) -> Option<DialogueAct> {
-        self.patterns.iter().find(|it| it.1.is_match(text) == Ok(true)).map(|it| it.0)
+        self.patterns.iter().find(|pattern| pattern.1.is_match(text) == Ok(true)).map(|it| it.0)
     }
 
     /// Returns the act of a text that agrees or refuses and has little else; with a change it is an edit. Without a locale the text may be

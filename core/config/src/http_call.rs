@@ -244,13 +244,13 @@ mod tests {
             edit(&mut source);
             compile(source).unwrap_err().0
         };
-        assert_eq!(with(|it| it.method = Some("FETCH".to_owned())), "method");
-        assert_eq!(with(|it| it.query = Some("args".to_owned())), "query");
-        assert_eq!(with(|it| it.headers = Some("[]".to_owned())), "headers");
-        assert_eq!(with(|it| it.auth = Some("{\"type\": \"OAUTH\"}".to_owned())), "auth_ref");
-        assert_eq!(with(|it| it.auth = Some("{\"type\": \"API_KEY\"}".to_owned())), "auth_ref");
-        assert_eq!(with(|it| it.policy = Some("{\"tries\": 1}".to_owned())), "policy");
-        assert_eq!(with(|it| it.mapping = Some("MAPPER_CLASS".to_owned())), "response_mapping");
+        assert_eq!(with(|source| source.method = Some("FETCH".to_owned())), "method");
+        assert_eq!(with(|source| source.query = Some("args".to_owned())), "query");
+        assert_eq!(with(|source| source.headers = Some("[]".to_owned())), "headers");
+        assert_eq!(with(|source| source.auth = Some("{\"type\": \"OAUTH\"}".to_owned())), "auth_ref");
+        assert_eq!(with(|source| source.auth = Some("{\"type\": \"API_KEY\"}".to_owned())), "auth_ref");
+        assert_eq!(with(|source| source.policy = Some("{\"tries\": 1}".to_owned())), "policy");
+        assert_eq!(with(|source| source.mapping = Some("MAPPER_CLASS".to_owned())), "response_mapping");
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl<'t> LintContext<'t> {
         context.rules = parse_rules(context.rows("ce_rule"));
         context.rules.retain(|it| profile.has_phase(it.phase));
         context.response_scopes = context.rows("ce_response").iter().map(|it| scope(it)).collect();
-        context.has_tasks = !context.rows("ce_task").is_empty() || context.rules.iter().any(|it| it.action.task().is_some());
+        context.has_tasks = !context.rows("ce_task").is_empty() || context.rules.iter().any(|rule| rule.action.task().is_some());
         for row in context.rows("ce_prompt_template").to_vec() {
             let format = row.code("output_format").or_else(|| row.code("response_type")).unwrap_or_default();
             let (intent, state) = scope(&row);

@@ -80,7 +80,7 @@ fn check_match_all(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 }
 
 fn matches_everything(row: &TableRow<'_>) -> bool {
-    let is_regex = row.code("rule_type").is_some_and(|it| to_upper_code(&it) == "REGEX");
+    let is_regex = row.code("rule_type").is_some_and(|code| to_upper_code(&code) == "REGEX");
     // Compiling is expensive, and a pattern without these characters cannot match the empty text. Matching samples proves nothing for
     // look-around.
     let may_be_empty =

@@ -16,7 +16,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     check_fallback(context, findings);
     let formats = template_formats(context);
     for row in context.rows("ce_response") {
-        let is_derived = row.code("response_type").is_some_and(|it| to_upper_code(&it) == "DERIVED");
+        let is_derived = row.code("response_type").is_some_and(|code| to_upper_code(&code) == "DERIVED");
         if is_derived {
             findings.extend(check_template(context, &formats, row));
             findings.extend(check_schema(row));
@@ -61,7 +61,7 @@ fn check_template(context: &LintContext<'_>, formats: &BTreeSet<(&str, &str)>, r
 }
 
 fn check_schema(row: &TableRow<'_>) -> Option<Issue> {
-    let is_json = row.code("output_format").is_some_and(|it| to_upper_code(&it) == "JSON");
+    let is_json = row.code("output_format").is_some_and(|code| to_upper_code(&code) == "JSON");
     (is_json && row.code("json_schema").is_none()).then(|| {
         let reason = "the prompt does not describe the JSON that the model must return";
         Issue::warning(row.path("json_schema"), reason, "add the JSON schema of the answer").with_rule("json-without-schema")

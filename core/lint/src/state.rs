@@ -108,7 +108,7 @@ impl<'g> StateTransitions<'g> {
                 .filter(|it| it.phase != Phase::PostAgentIntent)
                 .filter_map(|rule| Some((rule.intent.as_str(), rule.state.as_str(), rule.target_state()?)))
                 .collect(),
-            intent_switches: scopes(&|it| it.action.target_intent().is_some()),
+            intent_switches: scopes(&|rule| rule.action.target_intent().is_some()),
             left_unconditionally: scopes(&|rule| rule.action.may_transition() && rule.is_unconditional()),
             intents_of_rules: context.rules.iter().filter_map(Rule::target_intent).collect(),
             response_states: context.rows("ce_response").iter().map(|it| scope(it).1).collect(),

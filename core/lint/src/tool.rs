@@ -20,7 +20,7 @@ fn check_tool_names(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     }
     let families: BTreeSet<&str> = tools.keys().filter_map(|it| it.split_once('.')).map(|it| it.0).collect();
     for row in context.rows("ce_mcp_planner") {
-        for column in row.table().columns_of(|it| it == Meaning::Template(TextUse::Prompt)).map(|it| it.name) {
+        for column in row.table().columns_of(|meaning| meaning == Meaning::Template(TextUse::Prompt)).map(|it| it.name) {
             let text = row.text(column).unwrap_or_default();
             let names: BTreeSet<&str> = text.split('`').skip(1).step_by(2).collect();
             findings.extend(names.into_iter().filter_map(|it| check_tool_name(row, column, it, &tools, &families)));

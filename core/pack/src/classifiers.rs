@@ -34,7 +34,7 @@ impl Pack {
     /// none.
     pub fn classifiers(&self) -> Vec<PackClassifier> {
         let mut all = Vec::new();
-        for document in self.documents.iter().filter(|it| document_kind(it) == Some(ProgramKind::Assistant)) {
+        for document in self.documents.iter().filter(|document| document_kind(document) == Some(ProgramKind::Assistant)) {
             if let Ok(flow) = Flow::compile(document) {
                 let acceptance = flow.document.settings.lexical_match.acceptance();
                 all.push(PackClassifier { name: flow.document.id.clone(), set: flow.training_set(), acceptance });

@@ -56,7 +56,7 @@ impl Pack {
     /// Returns the sources of a document's knowledge base, by the id of the document; none for an unknown one.
     pub fn sources(&self, document: &str) -> Vec<Source> {
         let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let locale = self.documents.iter().find(|it| text(it, "id") == document).map(|it| text(it, "default_locale"));
+        let locale = self.documents.iter().find(|candidate| text(candidate, "id") == document).map(|it| text(it, "default_locale"));
         let first = self.documents.first().map(|it| text(it, "id")).unwrap_or_default();
         let is_of_document = |pack_source: &&PackSource| pack_source.assistant.as_ref().unwrap_or(&first) == document;
         let with_locale = |pack_source: &PackSource| {

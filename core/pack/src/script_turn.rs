@@ -80,7 +80,7 @@ impl ScriptTurn {
 
     fn matches(&self, input: &TurnInput) -> bool {
         let is_same_event = match (&self.event, &input.event.flow) {
-            (Some(expected), Some(event)) => expected.as_object().into_iter().flatten().all(|it| event.get(it.0) == Some(it.1)),
+            (Some(expected), Some(event)) => expected.as_object().into_iter().flatten().all(|member| event.get(member.0) == Some(member.1)),
             (None, None) => self.text == input.event.text,
             (Some(_), None) | (None, Some(_)) => false,
         };

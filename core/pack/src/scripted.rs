@@ -251,7 +251,7 @@ impl Scripted {
 
     /// Whether a rule has the purpose `embed`.
     pub fn has_embeddings(&self) -> bool {
-        self.rules.iter().any(|it| it.0.purpose.as_deref() == Some("embed"))
+        self.rules.iter().any(|rule| rule.0.purpose.as_deref() == Some("embed"))
     }
 
     /// Embeds each text with the first matching rule of the purpose `embed`, whose reply is the vector. One text without a rule fails the
@@ -298,7 +298,7 @@ impl ScriptRule {
         let is_equal = |expected: &Option<String>, actual: &str| expected.as_deref().is_none_or(|expected| expected == actual);
         is_equal(&self.purpose, &request.purpose)
             && is_equal(&self.kind, kind)
-            && self.user_text.as_deref().is_none_or(|it| it.trim() == request.user_text)
+            && self.user_text.as_deref().is_none_or(|expected| expected.trim() == request.user_text)
             && self.contains.iter().all(|part| prompt.contains(part.as_str()))
             && self.times.is_none_or(|it| uses < it)
     }
@@ -318,7 +318,7 @@ pub(super) fn model_answer(purpose: &str, scripted: Option<&Value>) -> EffectRes
         Some(other) => Some(LlmReply::from_script(other.to_string())),
     };
     let invalid = || EffectError::new(EffectErrorKind::Invalid, "the reply is neither a string nor a list of 'tool_calls'");
-    reply.map_or_else(|| EffectResult::Error(invalid()), |it| EffectResult::Ok(Reply::Llm(it)))
+    reply.map_or_else(|| EffectResult::Error(invalid()), |reply| EffectResult::Ok(Reply::Llm(reply)))
 }
 
 #[cfg(test)]

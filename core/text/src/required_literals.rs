@@ -63,7 +63,7 @@ impl PatternPart {
 
     fn required_literals(self) -> Vec<LiteralAlternatives> {
         let mut demands = self.requirements;
-        demands.extend(self.spellings.filter(|it| selectivity(it) > 0));
+        demands.extend(self.spellings.filter(|spellings| selectivity(spellings) > 0));
         demands
     }
 
@@ -139,7 +139,7 @@ fn analyze_choice(branches: &[Expr]) -> Option<PatternPart> {
     }
     let demand = parts.into_iter().map(PatternPart::most_selective).collect::<Option<Vec<LiteralAlternatives>>>().map(|it| it.concat());
     Some(PatternPart {
-        requirements: demand.filter(|it| it.len() <= MAX_ALTERNATIVES).into_iter().collect(),
+        requirements: demand.filter(|literals| literals.len() <= MAX_ALTERNATIVES).into_iter().collect(),
         ..PatternPart::unconstrained()
     })
 }

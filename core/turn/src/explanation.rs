@@ -114,7 +114,7 @@ impl Explanation {
 
     /// Marks the chosen row.
     pub fn mark_selected(&mut self, id: i64) {
-        if let Some(row) = self.rows.iter_mut().find(|it| it.id == Some(id)) {
+        if let Some(row) = self.rows.iter_mut().find(|row| row.id == Some(id)) {
             row.verdict = Verdict::Won;
         }
     }

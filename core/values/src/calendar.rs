@@ -263,13 +263,13 @@ pub(crate) fn day(year: i64, month: i64, day: i64) -> Option<Date> {
 
 pub(crate) fn add_days(date: Date, days: i64) -> Option<Date> {
     let span = jiff::Span::new().try_days(days).ok()?;
-    date.checked_add(span).ok().filter(|it| it.year() >= 1)
+    date.checked_add(span).ok().filter(|date| date.year() >= 1)
 }
 
 /// The same day of a later month, or the last day of that month.
 pub(crate) fn add_months(date: Date, months: i64) -> Option<Date> {
     let span = jiff::Span::new().try_months(months).ok()?;
-    date.checked_add(span).ok().filter(|it| it.year() >= 1)
+    date.checked_add(span).ok().filter(|date| date.year() >= 1)
 }
 
 /// Easter Sunday of a year, by the Gregorian calendar.

@@ -53,9 +53,9 @@ fn read_whole(input: &Input, at: usize) -> Option<(usize, Date)> {
 }
 
 fn read_day_and_month(input: &Input, at: usize) -> Option<(usize, Date)> {
-    let one = digits(input, at, false).filter(|it| it.len() <= 2)?;
+    let one = digits(input, at, false).filter(|text| text.len() <= 2)?;
     let mark = sign(input, at + 1, "/.")?;
-    let two = digits(input, at + 2, true).filter(|it| it.len() <= 2)?;
+    let two = digits(input, at + 2, true).filter(|text| text.len() <= 2)?;
     let (first, second): (i64, i64) = (one.parse().ok()?, two.parse().ok()?);
     let point = sign(input, at + 3, ".")
         .is_some_and(|_| input.tokens.get(at + 4).is_none_or(|token| token.is_spaced || token.kind != TokenKind::Digits));
@@ -84,7 +84,7 @@ fn ordered(input: &Input, first: i64, second: i64, day: impl Fn(i64, i64) -> Opt
 
 /// A moment in ISO 8601 without a zone that begins at a token: `2026-03-05T10:00`.
 pub(crate) fn read_iso_moment(input: &Input, at: usize) -> Option<(usize, jiff::civil::DateTime)> {
-    let number = |at: usize, length: usize| digits(input, at, false).filter(|it| it.len() == length)?.parse::<i64>().ok();
+    let number = |at: usize, length: usize| digits(input, at, false).filter(|text| text.len() == length)?.parse::<i64>().ok();
     let (year, month, day) = (number(at, 4)?, number(at + 2, 2)?, number(at + 4, 2)?);
     sign(input, at + 1, "-").and(sign(input, at + 3, "-"))?;
     input.tokens.get(at + 5).filter(|token| token.text == "t" && !token.is_spaced)?;

@@ -395,8 +395,8 @@ impl Meanings {
         let days = |day: Date| day.duration_since(self.today()).as_hours() / 24;
         let is_doubtful = self.direction != Direction::Past
             && weekday.is_some()
-            && future().is_some_and(|it| days(it) > 62)
-            && past().is_some_and(|it| days(it) >= -31);
+            && future().is_some_and(|day| days(day) > 62)
+            && past().is_some_and(|day| days(day) >= -31);
         if is_doubtful { None } else { self.choose(future, past) }
     }
 
@@ -670,7 +670,7 @@ fn make_value_range(action: Action, values: &[Meaning]) -> Option<Meaning> {
         (Action::Until, [Meaning::RangeEnd(to)]) => Some(ValueRange { from: None, to: Some((**to).clone()) }),
         _ => return None,
     };
-    Some(range.map_or(Meaning::Nothing, |it| Meaning::ValueRange(Arc::new(it))))
+    Some(range.map_or(Meaning::Nothing, |range| Meaning::ValueRange(Arc::new(range))))
 }
 
 /// "13 am" is not a time.

@@ -130,10 +130,9 @@ pub(crate) fn read(input: &mut Input, at: usize) -> Option<(usize, Value)> {
     let behind = read_currency(input, name_at).filter(|currency| currency.end > name_at && (!is_hyphen || currency.is_name));
     if before.is_none() && behind.is_none() {
         // "34 cents" is also French for 3400.
-        return numbers
-            .iter()
-            .filter(|number| is_amount(number.form) && number.form != NumberForm::Article)
-            .find_map(|it| read_cents_alone(input, it.value, if it.end == number.end { name_at } else { it.end }, is_negative));
+        return numbers.iter().filter(|number| is_amount(number.form) && number.form != NumberForm::Article).find_map(|cents| {
+            read_cents_alone(input, cents.value, if cents.end == number.end { name_at } else { cents.end }, is_negative)
+        });
     }
     let (currency, mut end) = match (before, behind) {
         (None, Some(behind)) => {

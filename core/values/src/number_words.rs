@@ -923,9 +923,9 @@ fn read_digits(tokens: &[Token], at: usize, marks: Marks) -> Option<(Number, usi
         let Some((head, rest)) = groups.split_first() else { return false };
         let (last, middle) = rest.split_last().map_or(("", rest), |(last, middle)| (*last, middle));
         let sized = (1..=3).contains(&head.len()) && last.len() == 3;
-        let is_plain = sized && middle.iter().all(|it| it.len() == 3);
+        let is_plain = sized && middle.iter().all(|group| group.len() == 3);
         let is_indian = marks.is_indian || marks.group == ',' && !middle.is_empty();
-        is_plain || is_indian && sized && head.len() <= 2 && middle.iter().all(|it| it.len() == 2)
+        is_plain || is_indian && sized && head.len() <= 2 && middle.iter().all(|group| group.len() == 2)
     };
     let number = |groups: &[&str], decimals: Option<&str>| {
         let whole = groups.concat();

@@ -284,7 +284,7 @@ impl Parser {
                 in_range(all, 0, 59)
             }
             Category::Digits => {
-                let value = plain_digits(self, 2).filter(|_| self.input.tokens.get(at).is_some_and(|it| it.text.len() == 2));
+                let value = plain_digits(self, 2).filter(|_| self.input.tokens.get(at).is_some_and(|token| token.text.len() == 2));
                 in_range(value.map(|value| (at + 1, value)).into_iter().collect(), 0, 59)
             }
             Category::Duration => self.read_iso_duration(at).into_iter().collect(),
@@ -318,8 +318,8 @@ impl Parser {
                 in_range(all, 0, 59)
             }
             Category::HourMinute => {
-                let value = plain_digits(self, 4).filter(|_| self.input.tokens.get(at).is_some_and(|it| it.text.len() >= 3));
-                let time = value.and_then(|it| calendar::time(it / 100, it % 100, 0));
+                let value = plain_digits(self, 4).filter(|_| self.input.tokens.get(at).is_some_and(|token| token.text.len() >= 3));
+                let time = value.and_then(|value| calendar::time(value / 100, value % 100, 0));
                 time.map(|time| (at + 1, Meaning::Time(time))).into_iter().collect()
             }
             _ => Vec::new(),

@@ -66,7 +66,7 @@ impl AllowedOrigins {
             (Some(_), Some(_)) => return false,
         };
         let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
-        let is_same_origin = origin.split_once("://").is_some_and(|it| Some(it.1) == host);
+        let is_same_origin = origin.split_once("://").is_some_and(|parts| Some(parts.1) == host);
         is_same_origin || self.is_allowed(origin)
     }
 }

@@ -36,7 +36,7 @@ pub fn spawn_check(access: Arc<TenantAccess>, readers: Pool, connectivity: &Arc<
 
 async fn is_active(readers: &Pool, credential: &Credential) -> sqlx::Result<bool> {
     match credential {
-        Credential::Key(id) => Ok(api_key::find(readers, id).await?.is_some_and(|it| it.is_valid_at(clock::now()))),
+        Credential::Key(id) => Ok(api_key::find(readers, id).await?.is_some_and(|key| key.is_valid_at(clock::now()))),
         Credential::DeploymentToken(id) => deployment_token::is_active(readers, id).await,
     }
 }

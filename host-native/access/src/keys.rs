@@ -106,7 +106,7 @@ impl ApiKeyCache {
     ) -> sqlx::Result<Option<ApiKey>> {
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         let cached = self.lock_cache().get(&digest).cloned();
-        if let Some(cached) = cached.as_ref().filter(|it| it.expires_at > Instant::now()) {
+        if let Some(cached) = cached.as_ref().filter(|entry| entry.expires_at > Instant::now()) {
             return Ok(Some(cached.key.clone()).filter(|key| key.is_valid_at(clock::now())));
         }
         let hash_text = to_hex(&digest);

@@ -82,7 +82,7 @@ impl Openness {
 
     fn is_checked(&self) -> bool {
         let checked_at = *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner);
-        checked_at.is_some_and(|it| it.elapsed() < RECHECK_INTERVAL)
+        checked_at.is_some_and(|instant| instant.elapsed() < RECHECK_INTERVAL)
     }
 }
 

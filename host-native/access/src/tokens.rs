@@ -210,7 +210,7 @@ impl TokenVerifier {
     async fn refresh(&self, key_id: Option<&str>) -> Arc<VerificationKeys> {
         let mut last_refresh = self.last_refresh.lock().await;
         let keys = self.current_keys();
-        if keys.contains(key_id) || last_refresh.is_some_and(|it| it.elapsed() < MIN_REFRESH_INTERVAL) {
+        if keys.contains(key_id) || last_refresh.is_some_and(|instant| instant.elapsed() < MIN_REFRESH_INTERVAL) {
             return keys;
         }
         *last_refresh = Some(Instant::now());
@@ -251,7 +251,7 @@ impl TokenVerifier {
 impl VerificationKeys {
     /// Whether they may be used: those that were never fetched are as good as any that know no key.
     fn is_valid(&self, max_age: Duration) -> bool {
-        self.fetched_at.is_none_or(|it| it.elapsed() <= max_age)
+        self.fetched_at.is_none_or(|instant| instant.elapsed() <= max_age)
     }
 
     fn candidates(&self, id: Option<&str>) -> impl Iterator<Item = &VerificationKey> {

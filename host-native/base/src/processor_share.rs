@@ -77,7 +77,7 @@ impl Presence {
     }
 
     fn is_recent(&self) -> bool {
-        self.lock().is_some_and(|it| it.elapsed() < PRESENCE)
+        self.lock().is_some_and(|instant| instant.elapsed() < PRESENCE)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Instant>> {

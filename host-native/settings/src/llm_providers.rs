@@ -70,7 +70,7 @@ pub(super) fn read(trees: BTreeMap<String, ProviderTree>, secrets: &mut Secrets,
                 continue;
             }
         };
-        if let Some(key) = key.as_ref().filter(|it| it.len() >= MIN_SECRET_LENGTH) {
+        if let Some(key) = key.as_ref().filter(|key| key.len() >= MIN_SECRET_LENGTH) {
             secrets.add(&format!("llm.providers.{name}.api-key"), key);
         }
         let access = ProviderAccess { address: base_url, key: key.map(ProviderKey), model: models.first().cloned() };

@@ -130,7 +130,7 @@ fn parse_duration_or_zero(text: &str) -> Option<Duration> {
 /// Deserializes a decimal number as millionths.
 pub(super) fn millionths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let text: String = scalar(deserializer)?;
-    let millionths = text.parse::<f64>().ok().map(|it| (it * 1e6).round());
+    let millionths = text.parse::<f64>().ok().map(|number| (number * 1e6).round());
     // Far below the limit of exact integers in a float.
     let found = millionths.filter(|it| (0.0..=1e15).contains(it)).map(|it| it as u64);
     found.ok_or_else(|| D::Error::custom(format!("'{text}' is not an amount; set a number such as 20 or 0.5")))

@@ -31,7 +31,7 @@ pub async fn load_conversation(pool: &Pool, id: &str, history: usize, key: Optio
     let row = fetch_conversation(pool, id, limit, key).await?;
     let number = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
     let turns = number(row.integer("turns")?);
-    let turns_since_reset = row.optional_integer("reset_turn")?.map_or(turns, |it| turns + 1 - number(it));
+    let turns_since_reset = row.optional_integer("reset_turn")?.map_or(turns, |reset| turns + 1 - number(reset));
     let memory = parse_memory(row.optional_text("memory")?);
     let conversation = conversation_row(id, &row)?;
     let history = if conversation.is_some() { parse_exchanges(row.optional_text("history")?, history) } else { Vec::new() };

@@ -64,7 +64,7 @@ impl ServerLock {
 /// Whether a file has other names in the file system. SQLite names its journal after the one that it opens.
 fn has_other_names(file: &Path) -> bool {
     #[cfg(unix)]
-    return std::fs::metadata(file).is_ok_and(|it| std::os::unix::fs::MetadataExt::nlink(&it) > 1);
+    return std::fs::metadata(file).is_ok_and(|metadata| std::os::unix::fs::MetadataExt::nlink(&metadata) > 1);
     #[cfg(not(unix))]
     return false;
 }

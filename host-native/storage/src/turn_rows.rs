@@ -83,12 +83,12 @@ impl TurnRows {
 
     /// The tables with rows, in the order in which they are written.
     pub fn tables(&self) -> impl Iterator<Item = (Table, &Rows)> {
-        self.tables.iter().map(|(table, rows)| (*table, rows)).filter(|it| it.1.count() > 0)
+        self.tables.iter().map(|(table, rows)| (*table, rows)).filter(|pair| pair.1.count() > 0)
     }
 
     /// The rows of a table, if there are any.
     pub fn find(&self, table: Table) -> Option<&Rows> {
-        self.tables.get(&table).filter(|it| it.count() > 0)
+        self.tables.get(&table).filter(|rows| rows.count() > 0)
     }
 
     /// Whether there is nothing to write.

@@ -122,7 +122,7 @@ fn short_name(pack: &str) -> &str {
 
 fn check_turns(rule: &Rule, recordings: &[String]) -> Result<()> {
     for name in rule.turns.iter().flat_map(BTreeMap::keys) {
-        let found = recordings.iter().filter(|it| short_name(it) == name).count();
+        let found = recordings.iter().filter(|recording| short_name(recording) == name).count();
         ensure!(found == 1, "'{name}' names {found} recordings; use the part of a name before its first underscore");
     }
     Ok(())

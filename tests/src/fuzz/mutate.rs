@@ -76,7 +76,7 @@ impl Mutator {
         for seed in seeds {
             let class = |byte: u8| if byte.is_ascii_alphanumeric() || byte == b'_' { 0 } else { 1 + u8::from(byte.is_ascii_whitespace()) };
             let pieces = seed.chunk_by(|a, b| class(*a) == class(*b));
-            words.extend(pieces.filter(|it| it.len() <= 32).map(<[u8]>::to_vec));
+            words.extend(pieces.filter(|piece| piece.len() <= 32).map(<[u8]>::to_vec));
             if words.len() > MAX_WORDS {
                 break;
             }

@@ -175,7 +175,7 @@ fn check_limits(scene: &TurnUnderTest<'_>) -> Option<String> {
 fn has_long_replies(run: &TurnRun) -> bool {
     let session = &run.input.session;
     let last = session.conversation.as_ref().and_then(|it| it.last_assistant.as_ref());
-    session.history.iter().map(|it| &it.assistant).chain(last).any(|it| it.len() > LONG_REPLY_BYTES)
+    session.history.iter().map(|it| &it.assistant).chain(last).any(|reply| reply.len() > LONG_REPLY_BYTES)
 }
 
 /// Returns the size of the compressed journal without model calls, in bytes.

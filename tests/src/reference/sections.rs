@@ -235,7 +235,7 @@ impl Sections {
             let heading = parts.iter().find(|part| part.0 == name)?.1;
             Some((heading.to_lowercase(), format!("{file}#{}", anchor(heading))))
         };
-        let other = || OTHERS.iter().find(|it| it.0 == name).map(|it| (it.1.to_owned(), it.2.to_owned()));
+        let other = || OTHERS.iter().find(|it| it.0 == name).map(|row| (row.1.to_owned(), row.2.to_owned()));
         let found = of_part(self.parts, "").or_else(|| of_part(&FLOW_PARTS, FLOWS)).or_else(other);
         let (text, target) = found.unwrap_or_else(|| ("text".to_owned(), format!("{FLOWS}#texts")));
         format!("[{text}]({})", target.strip_prefix(self.file).unwrap_or(&target))

@@ -112,7 +112,7 @@ async fn run_connection(shared: Rc<Shared>) -> Result<()> {
 
 impl Shared {
     fn should_continue(&self) -> bool {
-        self.restored_at.get().is_none_or(|it| it.elapsed() < TIME_AFTER_RESTORE)
+        self.restored_at.get().is_none_or(|instant| instant.elapsed() < TIME_AFTER_RESTORE)
     }
 
     fn check_restored(&self) {

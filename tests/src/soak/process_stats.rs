@@ -35,8 +35,8 @@ pub fn growth(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let mean = |coordinate: fn(&(f64, f64)) -> f64| points.iter().map(coordinate).sum::<f64>() / count;
     let (x, y) = (mean(|it| it.0), mean(|it| it.1));
-    let variance: f64 = points.iter().map(|it| (it.0 - x) * (it.0 - x)).sum();
-    let covariance: f64 = points.iter().map(|it| (it.0 - x) * (it.1 - y)).sum();
+    let variance: f64 = points.iter().map(|point| (point.0 - x) * (point.0 - x)).sum();
+    let covariance: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
     let (first, last) = (points.first().map_or(0.0, |it| it.0), points.last().map_or(0.0, |it| it.0));
     if variance > 0.0 { covariance / variance * (last - first) } else { 0.0 }
 }

@@ -56,5 +56,5 @@ fn the_screens_of_the_page_in_the_browser_pass_axe() {
         looks.entry(look.as_str().unwrap()).or_default().insert(screen.as_str().unwrap());
     }
     assert_eq!(looks.keys().copied().collect::<Vec<_>>(), ["1440x900, dark", "1440x900, light", "360x780, dark", "360x780, light"]);
-    assert!(looks.values().all(|it| it.len() >= 10), "{looks:?}");
+    assert!(looks.values().all(|screens| screens.len() >= 10), "{looks:?}");
 }

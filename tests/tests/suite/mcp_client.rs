@@ -340,7 +340,7 @@ fn private_addresses_are_refused_unless_the_operator_lists_them() {
         let called = send(&server, "POST", &format!("{ROUTES}/tools/get_order_status/call"), &json!({"arguments": order()})).json();
         assert_eq!((&called["ok"], &called["error"]["kind"]), (&json!(false), &json!("denied")), "{host}: {called}");
         let connected = silent.accept();
-        assert!(connected.as_ref().is_err_and(|it| it.kind() == ErrorKind::WouldBlock), "{host}: {connected:?}");
+        assert!(connected.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "{host}: {connected:?}");
     }
     let env = TestEnv::with_tables();
     let fake = FakeMcp::new(&env, Transport::Http, &[]);

@@ -19,7 +19,7 @@ fn the_specification_has_the_measured_results() {
     let mut lines: Vec<String> = Measurement::HEAD.map(str::to_owned).to_vec();
     for (name, curve) in CURVES {
         let set = DataSet::read(name).unwrap();
-        assert!(set.intents.len() >= 25 && set.intents.iter().all(|it| it.phrases.len() >= 20), "{name}");
+        assert!(set.intents.len() >= 25 && set.intents.iter().all(|intent| intent.phrases.len() >= 20), "{name}");
         let measured: Vec<Measurement> = curve.iter().map(|it| set.measure(*it)).collect();
         lines.extend(measured.iter().map(Measurement::line));
         let best = &measured.last().unwrap().classified;

@@ -68,7 +68,7 @@ fn workers_are_confined_like_servers_and_share_a_name() {
     let services_of =
         |kind: &str| services.iter().filter(|pair| pair.0.starts_with(kind)).map(|pair| pair.1.clone()).collect::<Vec<Value>>();
     assert_eq!([services_of("api-").len(), services_of("worker-").len(), services_of("restate-").len()], [3, 3, 3]);
-    assert!(services_of("worker-").iter().all(|it| it["networks"]["default"]["aliases"] == json!(["worker"])));
+    assert!(services_of("worker-").iter().all(|service| service["networks"]["default"]["aliases"] == json!(["worker"])));
     assert!(services["register"]["command"].to_string().contains("http://worker:9080"));
     // What Compose passes to servers and workers are settings that they know.
     let settings = services["worker-1"]["environment"]["CONVENGINE_SET"].as_str().unwrap().replace("${RESTATE_KEY:?}", "publickeyv1_x");

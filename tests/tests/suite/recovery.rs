@@ -219,7 +219,7 @@ fn the_turns_of_a_killed_process_are_shared_among_the_others_and_finished_once()
     let metric = "convengine_turns_recovered_total{outcome=\"finished\"}";
     let recovered = others.each_ref().map(|server| read_metrics(server).get(metric).copied().unwrap_or_default());
     assert_eq!(recovered.iter().sum::<f64>(), TURNS as f64, "each by one server: {recovered:?}");
-    assert!(others.iter().all(|it| it.say(OTHER, "my order")["success"] == true));
+    assert!(others.iter().all(|server| server.say(OTHER, "my order")["success"] == true));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn key_file(env: &TestEnv) -> PathBuf {
 }
 
 fn contains(file: &Path, text: &str) -> bool {
-    fs::read(file).unwrap().windows(text.len()).any(|it| it == text.as_bytes())
+    fs::read(file).unwrap().windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 fn mode(file: &Path) -> u32 {

@@ -334,7 +334,7 @@ fn each_effect_failed_in_the_browser_behaves_as_in_the_core() {
 /// The title of an effect on the page; equal titles of a turn are numbered.
 fn numbered_title(requests: &[&Request], at: usize) -> String {
     let found = title(requests[at]);
-    let equal: Vec<usize> = (0..requests.len()).filter(|it| title(requests[*it]) == found).collect();
+    let equal: Vec<usize> = (0..requests.len()).filter(|index| title(requests[*index]) == found).collect();
     match equal.iter().position(|it| *it == at) {
         Some(index) if equal.len() > 1 => format!("{found} #{}", index + 1),
         _ => found,

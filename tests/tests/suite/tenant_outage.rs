@@ -201,7 +201,7 @@ fn a_tenant_cannot_take_the_connections_of_others() {
         client().get(address).send().unwrap()
     };
     let streams = [listen("a"), listen("a")];
-    assert!(streams.iter().all(|it| it.status() == 200));
+    assert!(streams.iter().all(|stream| stream.status() == 200));
     let refused = send(&server, "a");
     assert_unavailable(&refused);
     assert!(refused.text.contains("convengine.share.connections"), "{refused:?}");

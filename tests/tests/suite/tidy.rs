@@ -182,7 +182,7 @@ fn every_test_of_the_suite_records_its_duration() {
     // A module within a file has its own imports.
     let is_imported = |text: &str, indentation: &str| imports.iter().any(|import| text.contains(&format!("\n{indentation}{import}")));
     let is_built_in = |text: &str| {
-        let indentations = text.lines().filter_map(|line| line.strip_suffix("#[test]")).filter(|it| it.trim().is_empty());
+        let indentations = text.lines().filter_map(|line| line.strip_suffix("#[test]")).filter(|indentation| indentation.trim().is_empty());
         indentations.into_iter().any(|indentation| !is_imported(text, indentation))
     };
     let sources = files("tests/tests/suite", &[".rs"]);

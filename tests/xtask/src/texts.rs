@@ -96,7 +96,7 @@ fn literals(text: &str, quote: u8, may_span_lines: bool) -> Vec<(usize, String)>
         }
         let (start, first) = (at, line);
         let end = bytes[at..].iter().position(|byte| *byte == quote || *byte == b'\n');
-        if !may_span_lines && end.is_none_or(|it| bytes[at + it] == b'\n') {
+        if !may_span_lines && end.is_none_or(|offset| bytes[at + offset] == b'\n') {
             continue;
         }
         while bytes.get(at).is_some_and(|it| *it != quote) {

@@ -143,7 +143,7 @@ fn check_guardrails(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &
         match &guardrail.kind {
             GuardrailKind::Auth(condition) => {
                 let paths = condition.compiled.as_ref().map(|it| it.paths()).unwrap_or_default();
-                let written = paths.iter().filter_map(|it| variable_of_path(it, &[])).find(|it| it.first_name() == "memory");
+                let written = paths.iter().filter_map(|it| variable_of_path(it, &[])).find(|variable| variable.first_name() == "memory");
                 if let Some(variable) = written {
                     let message = format!("the model itself can write '{variable}', and so bypass verification");
                     findings.push(location.error("A007", message).with_fix("use a variable that a tool or the host writes"));

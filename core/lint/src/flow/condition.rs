@@ -18,7 +18,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     for graph_cx in &context.graphs {
         let numbers: BTreeMap<*const EdgeDef, usize> =
             graph_cx.definition.edges.iter().enumerate().map(|(at, it)| (std::ptr::from_ref(it), at)).collect();
-        for node in graph_cx.definition.nodes.iter().filter(|it| it.traits().branching == Branching::Out) {
+        for node in graph_cx.definition.nodes.iter().filter(|node| node.traits().branching == Branching::Out) {
             let edges = graph_cx.graph.edges(&node.id, "out").filter_map(|edge| Some((*numbers.get(&std::ptr::from_ref(edge))?, edge)));
             check_shadowed_edges(graph_cx, edges, findings);
         }
@@ -77,7 +77,7 @@ fn check_shadowed_edges<'g>(
             continue;
         }
         // A default edge, or a condition that is always true, shadows all later edges.
-        let is_last = edge.is_default() || expr.is_some_and(|it| it.constant_value() == Some(true));
+        let is_last = edge.is_default() || expr.is_some_and(|expr| expr.constant_value() == Some(true));
         always = always.or(is_last.then_some(edge));
         if let Some(source) = source {
             sources.insert(source, edge);

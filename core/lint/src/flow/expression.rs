@@ -36,7 +36,7 @@ pub(super) fn check_parsed(location: &Location, text: &SourceText<'_>, findings:
             }
         }
         ParsedText::Expr(Ok(expr)) => {
-            for path in expr.paths().iter().filter(|it| it.first_name() == "secret") {
+            for path in expr.paths().iter().filter(|path| path.first_name() == "secret") {
                 let message = format!("'{path}' is not available: only requests of tools can use secrets");
                 findings.push(location.clone().error("E002", message).with_fix("use it in a header of the request"));
             }

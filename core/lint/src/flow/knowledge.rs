@@ -33,7 +33,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         let query = graph_cx.node_data(at, "query");
         let parts = query.and_then(|it| it.get("from")).and_then(Value::as_array).into_iter().flatten();
         let is_blank = query.and_then(|it| it.get("template")).and_then(Value::as_str).is_none_or(|template| template.trim().is_empty());
-        if is_blank && parts.into_iter().any(|it| it.as_str() == Some("template")) {
+        if is_blank && parts.into_iter().any(|part| part.as_str() == Some("template")) {
             let message = format!("the query of '{}' uses a template, but 'template' is missing", node.name);
             findings.push(location.join("/query").error("K003", message).with_fix("add 'template', or remove it from 'from'"));
         }

@@ -30,7 +30,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     let find = |id: &str| flow.document.intents.iter().zip(&flow.phrases).enumerate().find(|(_, (intent, _))| intent.id == id);
     for misleading in report.misleading.iter().filter(|it| it.confidence >= report.threshold) {
         let Some((at, (intent, _))) = find(&misleading.class) else { continue };
-        let Some(number) = intent.phrases.iter().position(|it| without_marks(it) == misleading.phrase) else { continue };
+        let Some(number) = intent.phrases.iter().position(|phrase| without_marks(phrase) == misleading.phrase) else { continue };
         let Some((_, (other, phrases))) = find(&misleading.taken_for) else { continue };
         // Equal phrases are reported as such.
         if phrases.positive.contains(&Phrase::new(&misleading.phrase, &flow.document.default_locale)) {

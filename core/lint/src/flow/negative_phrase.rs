@@ -106,7 +106,7 @@ impl Sentences {
         let document = &context.flow.document;
         let mut sentences = Vec::new();
         for (at, intent) in document.intents.iter().enumerate().filter(|(_, intent)| intent.enabled && !intent.is_fallback) {
-            sentences.extend(intent.phrases.iter().map(|it| Sentence { intent: Some(at), text: without_marks(it) }));
+            sentences.extend(intent.phrases.iter().map(|phrase| Sentence { intent: Some(at), text: without_marks(phrase) }));
             sentences.extend(intent.negative_phrases.iter().map(|it| Sentence { intent: None, text: it.clone() }));
         }
         let patterns = document.small_talk.iter().flat_map(|it| &it.patterns);

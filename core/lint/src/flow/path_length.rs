@@ -50,7 +50,7 @@ fn longest_path_of_graph(
             set(&mut paths.component_of_node, *node, Some(number));
         }
     }
-    let mut is_entered: Vec<bool> = (0..graph_cx.successors.len()).map(|it| graph_cx.entry_index() == Some(it)).collect();
+    let mut is_entered: Vec<bool> = (0..graph_cx.successors.len()).map(|node| graph_cx.entry_index() == Some(node)).collect();
     for (from, targets) in graph_cx.successors.iter().enumerate() {
         for target in targets.iter().filter(|target| paths.component_of(**target) != paths.component_of(from)) {
             set(&mut is_entered, *target, true);
@@ -58,7 +58,7 @@ fn longest_path_of_graph(
     }
     // The successors of a component come before it.
     for (number, mut begins) in components.into_iter().enumerate() {
-        let edges: usize = begins.iter().filter_map(|it| graph_cx.successors.get(*it)).map(|it| it.len() + 1).sum();
+        let edges: usize = begins.iter().filter_map(|it| graph_cx.successors.get(*it)).map(|targets| targets.len() + 1).sum();
         // Paths enter a component at nodes with edges from outside, which come first; beyond the effort limit, nodes only lead out.
         begins.sort_unstable_by_key(|node| (!is_entered.get(*node).copied().unwrap_or_default(), *node));
         for (at, node) in begins.into_iter().enumerate() {
@@ -99,7 +99,7 @@ impl PathSearch<'_> {
                 set(&mut self.visited_round, node, self.round);
                 longest = longest.max(here);
             }
-            let Some(targets) = self.successors.get(node).filter(|it| edge < it.len()) else { continue };
+            let Some(targets) = self.successors.get(node).filter(|targets| edge < targets.len()) else { continue };
             stack.push((node, edge + 1, before));
             let Some(target) = targets.get(if backwards { targets.len() - 1 - edge } else { edge }).copied() else { continue };
             match self.component_of(target) {

@@ -102,7 +102,7 @@ fn check_imports(lines: &[LogicalLine<'_>], location: &Location, findings: &mut 
             [Token::Name("from"), Token::Operator("."), ..] => names.push("."),
             [Token::Name("import"), rest @ ..] => {
                 let first = |part: &[Token<'_>]| part.first().is_some_and(|token| matches!(token, Token::Name(_)));
-                let parts = rest.split(|it| *it == Token::Operator(",")).filter(|it| first(it));
+                let parts = rest.split(|token| *token == Token::Operator(",")).filter(|it| first(it));
                 names.extend(parts.filter_map(|part| if let Some(Token::Name(name)) = part.first() { Some(*name) } else { None }));
             }
             _ => {}

@@ -109,7 +109,7 @@ fn find_credential(text: &str) -> Option<&'static str> {
             if KEY_PREFIXES.iter().any(is_key) {
                 return Some("a key");
             }
-            if part.starts_with("eyJ") && part.split('.').count() == 3 && part.split('.').all(|it| it.len() >= 10) {
+            if part.starts_with("eyJ") && part.split('.').count() == 3 && part.split('.').all(|segment| segment.len() >= 10) {
                 return Some("a token");
             }
         }
@@ -131,7 +131,7 @@ fn find_header_credential(text: &str) -> Option<&'static str> {
         return Some("a bearer token");
     }
     let tokens = text.split(|character: char| character.is_whitespace() || matches!(character, '{' | '}' | ';' | ',' | '"'));
-    tokens.filter(|it| it.len() >= MIN_TOKEN_CHARS).any(is_random).then_some("a value that looks like a key")
+    tokens.filter(|token| token.len() >= MIN_TOKEN_CHARS).any(is_random).then_some("a value that looks like a key")
 }
 
 /// Whether a text has digits as well as letters, unlike words.

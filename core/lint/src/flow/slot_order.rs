@@ -37,7 +37,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         for slot in message_slots(context, graph_cx, &next, (at, intent)) {
             by_type.entry(slot.type_key.clone()).or_default().push(slot);
         }
-        for slots in by_type.values().filter(|it| it.len() > 1) {
+        for slots in by_type.values().filter(|slots| slots.len() > 1) {
             for (first, second) in unclear_pairs(context, &next, phrases, slots) {
                 if reported.insert(second.location.path.clone()) {
                     findings.push(unclear_pair(first, second));
@@ -156,7 +156,7 @@ fn near_words(slot: &MessageSlot<'_>, phrases: &IntentPhrases, locales: WordLoca
     let mut words = NearWords::default();
     let name =
         words_of(slot.variable).into_iter().map(|word| word.trim_end_matches(|character: char| character.is_ascii_digit()).to_owned());
-    words.add_name(&name.filter(|it| it.len() > 1).collect::<Vec<_>>().join(" "), locales);
+    words.add_name(&name.filter(|word| word.len() > 1).collect::<Vec<_>>().join(" "), locales);
     slot.prompts.iter().flat_map(|it| it.templates()).for_each(|it| words.add_prompt(&it.source, locales));
     let marks = phrases.marked.iter().flatten().flat_map(|it| it.neighbors());
     marks.filter(|it| it.variable == slot.variable).for_each(|it| words.add_neighbors(it, locales));

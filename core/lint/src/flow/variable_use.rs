@@ -49,7 +49,7 @@ fn check_written(context: &FlowContext<'_>, text: &SourceText<'_>, path: &Variab
             issue(text, location, format!("unknown member '{path}'")).with_fix(format!("use one of {}", SYSTEM_MEMBERS.join(", "))),
         );
     }
-    let name = variable_of_path(path, text.extra_roots).filter(|it| it.first_name() != "secret")?;
+    let name = variable_of_path(path, text.extra_roots).filter(|variable| variable.first_name() != "secret")?;
     let is_string = path.first_name() == "strings" && path.rest().is_some_and(|it| has_string(context, &it));
     // What a page says of its user, unless the document has a variable of this name.
     let is_visitor = path.first_name() == "visitor";
@@ -85,7 +85,7 @@ fn is_entered_once(context: &FlowContext<'_>, root: usize) -> bool {
     let document = &context.flow.document;
     let events = [&document.events.welcome.graph, &document.events.fallback.graph, &document.events.no_input.graph];
     let limit = &document.settings.fallback_limit_graph;
-    let is_command = document.repair.commands.iter().any(|it| it.graph.as_ref() == Some(id));
+    let is_command = document.repair.commands.iter().any(|command| command.graph.as_ref() == Some(id));
     let called = context.nodes().any(|(_, _, node)| matches!(&node.kind, NodeKind::Subflow(data) if data.graph == *id));
     !called
         && !is_command

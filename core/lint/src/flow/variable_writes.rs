@@ -87,7 +87,7 @@ impl Writes {
     pub fn value_type(&self, path: &VariablePath) -> Option<ValueType> {
         let mut kinds = self.for_variable(path).map(|write| if write.path == *path { write.kind } else { UNKNOWN_TYPE });
         let first = kinds.next()??;
-        kinds.all(|it| it == Some(first)).then_some(first)
+        kinds.all(|kind| kind == Some(first)).then_some(first)
     }
 }
 

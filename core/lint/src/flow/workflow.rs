@@ -249,7 +249,7 @@ fn check_edge(edge: &EdgeDef, location: Location, findings: &mut Vec<DocumentIss
         return;
     };
     let letters = |text: &str| text.chars().filter(|character| character.is_alphanumeric()).count();
-    if let Some(text) = expr.searched_text().filter(|it| letters(it) < MIN_SEARCHED_LETTERS) {
+    if let Some(text) = expr.searched_text().filter(|text| letters(text) < MIN_SEARCHED_LETTERS) {
         let message = format!("'{text}' is searched for in the message of the user, and such a short text occurs in many words");
         findings.push(location.warning("W013", message).with_fix("search for a longer text, or write a condition"));
     }

@@ -94,7 +94,7 @@ fn parse_place(line: &Line<'_>) -> Result<Check, PackError> {
 }
 
 fn parse_path_check(line: &Line<'_>) -> Result<Check, PackError> {
-    let (at, sign) = [" = ", " ~ "].iter().filter_map(|it| Some((line.text.find(it)?, *it))).min().unwrap_or((0, ""));
+    let (at, sign) = [" = ", " ~ "].iter().filter_map(|sign| Some((line.text.find(sign)?, *sign))).min().unwrap_or((0, ""));
     let Some((path, value)) = (at > 0).then(|| line.split_once(sign)).flatten() else {
         return Err(line.error("expected path = JSON or path ~ text"));
     };

@@ -68,7 +68,7 @@ fn a_talk_is_a_pack() {
     assert_eq!(bodies[2]["reset"], true);
     assert_ne!(bodies[0]["conversationId"], bodies[1]["conversationId"]);
     assert_eq!(bodies[0]["conversationId"], bodies[3]["conversationId"]);
-    let minutes: Vec<i64> = pack.turns.iter().filter_map(|it| it.at).map(|it| (it - 1_769_904_000_000) / 60_000).collect();
+    let minutes: Vec<i64> = pack.turns.iter().filter_map(|it| it.at).map(|at| (at - 1_769_904_000_000) / 60_000).collect();
     assert_eq!(minutes, [0, 45, 45 + 3 * 1440, 46 + 3 * 1440]);
 }
 

@@ -104,7 +104,7 @@ fn truncate_to_fit(value: Value, chars: usize) -> (Value, bool) {
     if json_chars(&value) <= chars {
         return (value, false);
     }
-    let fitting = TRUNCATION_LEVELS.iter().map(|it| it.truncate(&value)).find(|it| json_chars(it) <= chars);
+    let fitting = TRUNCATION_LEVELS.iter().map(|it| it.truncate(&value)).find(|truncated| json_chars(truncated) <= chars);
     // A deeply nested result may fit no level; its beginning is better than nothing.
     let head = || json!({"truncated": true, "head": value.to_string().chars().take(chars / 2).collect::<String>()});
     (fitting.unwrap_or_else(head), true)

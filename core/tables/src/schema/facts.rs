@@ -73,7 +73,7 @@ fn is_kind(kind: ValueKind, value: &Value) -> bool {
         ValueKind::Object => value.is_object(),
         ValueKind::Array => value.is_array(),
         ValueKind::String => value.is_string(),
-        ValueKind::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|it| it.fract() == 0.0),
+        ValueKind::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0),
         ValueKind::Number => value.is_number(),
         ValueKind::Boolean => value.is_boolean(),
         ValueKind::Null => value.is_null(),

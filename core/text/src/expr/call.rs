@@ -63,7 +63,7 @@ impl<'e> Evaluator<'e> {
             Function::DaysBetween => {
                 ok_value(Value::from(self.expect_date(second)?.days_since_epoch() - self.expect_date(first)?.days_since_epoch()))
             }
-            Function::Has => self.contains(first, second).and_then(|it| ok_value(Value::Bool(it))),
+            Function::Has => self.contains(first, second).and_then(|found| ok_value(Value::Bool(found))),
             Function::Min => self.find_extreme(&arguments, Ordering::Less),
             Function::Max => self.find_extreme(&arguments, Ordering::Greater),
             Function::Round => {

@@ -156,7 +156,7 @@ fn are_never_equal(a: &Value, b: &Value) -> bool {
 /// Returns a number that a double represents exactly.
 fn exact_number(value: &Value) -> Option<f64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    if value.is_number() { value.as_f64().filter(|it| it.abs() < EXACT) } else { None }
+    if value.is_number() { value.as_f64().filter(|number| number.abs() < EXACT) } else { None }
 }
 
 /// The numbers between two bounds.

@@ -116,7 +116,7 @@ impl Expr {
     /// # Errors
     /// [`ExprError`] when the source is not an expression.
     pub fn parse_value(source: &str) -> Result<Expr, ExprError> {
-        parse::parse_expression(source).map(|it| Expr(ConditionForm::Node(it)))
+        parse::parse_expression(source).map(|node| Expr(ConditionForm::Node(node)))
     }
 
     /// Compiles a condition of a workflow's graph, where any other text is searched for in the user's last message.
@@ -137,7 +137,7 @@ impl Expr {
         if let ConditionForm::Node(node) = &self.0 {
             return Evaluator::new(names).evaluate(node).map(|it| it.map(std::borrow::Cow::into_owned));
         }
-        self.is_true(names).map(|it| Some(Value::Bool(it)))
+        self.is_true(names).map(|holds| Some(Value::Bool(holds)))
     }
 
     /// Returns whether the condition is true.

@@ -120,7 +120,7 @@ impl Parser<'_> {
 
     fn parse_not(&mut self) -> Result<ExprNode, ExprError> {
         if self.eat_bang() || self.eat_word("not") {
-            return self.parse_nested(Parser::parse_not).map(|it| ExprNode::Not(Box::new(it)));
+            return self.parse_nested(Parser::parse_not).map(|node| ExprNode::Not(Box::new(node)));
         }
         self.parse_comparison()
     }
@@ -218,11 +218,11 @@ impl Parser<'_> {
 
     fn parse_signed(&mut self) -> Result<ExprNode, ExprError> {
         if self.eat_bang() {
-            return self.parse_nested(Parser::parse_signed).map(|it| ExprNode::Not(Box::new(it)));
+            return self.parse_nested(Parser::parse_signed).map(|node| ExprNode::Not(Box::new(node)));
         }
         if self.scan.rest.strip_prefix('-').is_some_and(|operand| !operand.starts_with(|c: char| c.is_ascii_digit())) {
             self.scan.eat("-");
-            return self.parse_nested(Parser::parse_signed).map(|it| ExprNode::Negate(Box::new(it)));
+            return self.parse_nested(Parser::parse_signed).map(|node| ExprNode::Negate(Box::new(node)));
         }
         self.parse_primary()
     }
@@ -311,7 +311,7 @@ fn negate_if(not: bool, node: ExprNode) -> ExprNode {
 fn list_node(parts: Vec<ExprNode>) -> ExprNode {
     let values: Option<Vec<Value>> =
         parts.iter().map(|part| if let ExprNode::Literal(value) = part { Some(value.clone()) } else { None }).collect();
-    values.map_or(ExprNode::List(parts), |it| ExprNode::Literal(Value::Array(it)))
+    values.map_or(ExprNode::List(parts), |values| ExprNode::Literal(Value::Array(values)))
 }
 
 /// Converts a whole number that is written with a fraction to an integer.

@@ -80,7 +80,7 @@ pub fn language(locale: &str) -> &str {
 
 /// The region of a locale in upper case; empty without one.
 pub fn region(locale: &str) -> String {
-    let region = locale.split(['-', '_']).skip(1).find(|it| it.len() == 2);
+    let region = locale.split(['-', '_']).skip(1).find(|part| part.len() == 2);
     region.unwrap_or_default().to_ascii_uppercase()
 }
 

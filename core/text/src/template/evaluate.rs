@@ -164,7 +164,7 @@ impl<'e, 'v> TemplateEvaluator<'e, 'v> {
     }
 
     fn calculate<'s>(&self, operator: Arithmetic, left: &Value, right: &Value) -> Result<Val<'s>, String> {
-        self.dialect.calculate(operator, left, right).map(|it| Cow::Owned(Value::Number(it)))
+        self.dialect.calculate(operator, left, right).map(|number| Cow::Owned(Value::Number(number)))
     }
 
     fn compare(&self, comparison: Comparison, left: &Value, right: &Value) -> Result<bool, String> {

@@ -293,7 +293,7 @@ impl ListEntity {
             return Some(value.clone());
         }
         let words = PlacedPhrase::without_accents(text).tokens().to_vec();
-        let whole: Vec<ListMatch> = self.find_exact(&words).into_iter().filter(|it| it.words == (0..words.len())).collect();
+        let whole: Vec<ListMatch> = self.find_exact(&words).into_iter().filter(|found| found.words == (0..words.len())).collect();
         let best = whole.iter().map(|it| it.fit).min()?;
         let mut values = self.values_at(whole.into_iter().filter(|it| it.fit == best).map(|it| it.value).collect());
         values.pop().filter(|_| values.is_empty())

@@ -164,7 +164,7 @@ pub(super) fn read_international(digits: &str, without_trunk: &str) -> Option<St
     let mut readings = [digits, without_trunk].into_iter().filter_map(|it| it.strip_prefix(plan.code));
     // With its sign it is a phone number: no number begins with these digits today, but some are as long.
     let valid = readings.clone().find_map(|it| plan.read_abroad(it));
-    valid.or_else(|| readings.find(|reading| plan.is_possible(reading)).map(str::to_owned)).map(|it| plan.code.to_owned() + &it)
+    valid.or_else(|| readings.find(|reading| plan.is_possible(reading)).map(str::to_owned)).map(|number| plan.code.to_owned() + &number)
 }
 
 /// Whether a list of first digits and lengths has a number.

@@ -98,7 +98,7 @@ pub fn system_entity_names() -> Vec<&'static str> {
 impl SystemEntity {
     /// Returns the type with a name such as `@number`.
     pub fn from_name(name: &str) -> Option<SystemEntity> {
-        ALL.into_iter().find(|it| it.name() == name)
+        ALL.into_iter().find(|entity| entity.name() == name)
     }
 
     /// The name, such as `@number`.
@@ -187,7 +187,7 @@ impl SystemEntity {
             Reader::Text | Reader::Texts | Reader::Consent => self.find(text, context, options),
             Reader::Email | Reader::Phone | Reader::Url => {
                 let first = self.find_all(text, context, options).into_iter().next();
-                first.filter(|it| it.1 == (0..text.len())).map(|it| it.0)
+                first.filter(|found| found.1 == (0..text.len())).map(|it| it.0)
             }
         }
     }

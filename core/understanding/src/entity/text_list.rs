@@ -12,7 +12,7 @@ pub(super) fn find(text: &str, locale: &str) -> Option<Value> {
     for part in text.split([',', ';', '\n', '，', '、', '；']) {
         let mut words: Vec<&str> = Vec::new();
         for word in part.split_whitespace().chain([and]) {
-            let is_end = word == and || word == "&" || and.split(',').any(|it| fold_text(word) == it);
+            let is_end = word == and || word == "&" || and.split(',').any(|conjunction| fold_text(word) == conjunction);
             if !is_end {
                 words.push(word);
             } else if !words.is_empty() {

@@ -75,7 +75,7 @@ mod tests {
 
     /// The first value, and whether it is the whole text.
     fn find(text: &str) -> Option<(String, bool)> {
-        find_all(text).into_iter().next().map(|it| (it.0, it.1 == (0..text.len())))
+        find_all(text).into_iter().next().map(|found| (found.0, found.1 == (0..text.len())))
     }
 
     #[test]

@@ -216,7 +216,7 @@ fn plain(title: &str) -> String {
 /// Returns where the text begins after metadata between two lines of `---`.
 fn front_matter(text: &str) -> usize {
     let mut lines = text.split_inclusive('\n').take(FRONT_MATTER_LINES);
-    let mut offset = lines.next().filter(|it| it.trim_end() == "---").map_or(0, str::len);
+    let mut offset = lines.next().filter(|line| line.trim_end() == "---").map_or(0, str::len);
     if offset == 0 {
         return 0;
     }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn paths(text: &str) -> Vec<String> {
-        sections(text).into_iter().map(|it| it.headings.join(" > ")).collect()
+        sections(text).into_iter().map(|section| section.headings.join(" > ")).collect()
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn best<'a>(stats: &CollectionStats, candidates: &'a [KeywordCandidate], depth: 
 fn weights(stats: &CollectionStats) -> Vec<f64> {
     let frequencies = stats.frequencies.iter().map(|it| (*it).min(stats.chunks) as f64);
     // The logarithm of the platform's library may differ in the last bit between native code and the browser.
-    frequencies.map(|it| libm::log(1.0 + (stats.chunks as f64 - it + 0.5) / (it + 0.5))).collect()
+    frequencies.map(|frequency| libm::log(1.0 + (stats.chunks as f64 - frequency + 0.5) / (frequency + 0.5))).collect()
 }
 
 fn average_length(stats: &CollectionStats) -> f64 {

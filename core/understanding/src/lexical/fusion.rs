@@ -52,7 +52,7 @@ mod tests {
         let fused = classifier.fuse(ranking.clone(), &[(*last, 0.8), (classes[0], 0.4)]);
         assert_eq!((fused.classes[0].class, fused.classes[0].similarity), (*last, Some(0.8)));
         assert!(fused.classes[0].confidence > 0.7 && fused.classes[1].confidence < 0.05, "{fused:?}");
-        assert!(fused.classes[1..].iter().all(|it| it.similarity == Some(0.4)), "{fused:?}");
+        assert!(fused.classes[1..].iter().all(|ranked| ranked.similarity == Some(0.4)), "{fused:?}");
         assert_eq!(classifier.fuse(ranking.clone(), &[]), ranking);
     }
 

@@ -50,7 +50,7 @@ pub(super) fn cross_validate(examples: &[Labeled<'_>], classes: usize, hold_out:
     // With a single class every example would be right.
     let mut seen_classes = examples.iter().filter_map(|it| class_of(it.label));
     let first = seen_classes.next();
-    if seen_classes.all(|it| Some(it) == first) {
+    if seen_classes.all(|class| Some(class) == first) {
         return Vec::new();
     }
     let fold_of = assign_folds(examples, classes, folds, if hold_out == HoldOut::Classes { 2 } else { 1 });
@@ -61,7 +61,7 @@ pub(super) fn cross_validate(examples: &[Labeled<'_>], classes: usize, hold_out:
         let seen = examples.iter().zip(&fold_of).filter(|&(example, own_fold)| *own_fold != Some(fold) && is_seen(example.label));
         let seen: Vec<Labeled<'_>> = seen.map(|it| *it.0).collect();
         let model = Model::train(&seen, classes);
-        for (at, (example, _)) in examples.iter().zip(&fold_of).enumerate().filter(|it| *it.1.1 == Some(fold)) {
+        for (at, (example, _)) in examples.iter().zip(&fold_of).enumerate().filter(|numbered| *numbered.1.1 == Some(fold)) {
             let Some(class) = class_of(example.label) else { continue };
             let vector = model.vocabulary.weigh(example.bag);
             let scores = model.score(&vector);

@@ -38,7 +38,7 @@ impl Vocabulary {
         all.sort_unstable();
         let least = if count < MANY_EXAMPLES { 1 } else { 2 };
         let mut vocabulary = Vocabulary { function_weight: function_weight(count), ..Vocabulary::default() };
-        for run in all.chunk_by(|a, b| a == b).filter(|it| it.len() >= least) {
+        for run in all.chunk_by(|a, b| a == b).filter(|run| run.len() >= least) {
             vocabulary.hashes.extend(run.first());
             vocabulary.rarity.push(rarity(count, run.len()));
         }

@@ -169,7 +169,7 @@ fn error_detail(error: &reqwest::Error) -> Option<EffectErrorDetail> {
         return Some(EffectErrorDetail::DNS);
     }
     // TLS failures appear as invalid data or as an early end of the stream.
-    let encrypted = error.is_connect() && error.url().is_some_and(|it| it.scheme() == "https");
+    let encrypted = error.is_connect() && error.url().is_some_and(|url| url.scheme() == "https");
     let is_tls = |error: &io::Error| [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof].contains(&error.kind());
     let broken = encrypted && error_sources(error).filter_map(|it| it.downcast_ref()).any(is_tls);
     broken.then_some(EffectErrorDetail::TLS)

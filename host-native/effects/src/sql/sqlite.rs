@@ -69,7 +69,7 @@ async fn check_views(connection: &mut SqliteConnection, query: &Query<'_>) -> Re
             continue;
         }
         // SQLite folds only ASCII letters, so that several may have the name.
-        for (_, definition) in views.iter().filter(|it| it.0.to_lowercase() == name) {
+        for (_, definition) in views.iter().filter(|view| view.0.to_lowercase() == name) {
             let relations = relations_of(definition)
                 .map_err(|reason| denied(format!("the view '{name}' is not allowed: what it reads is not clear ({reason})")))?;
             if let Some(reason) = relations.iter().find_map(|it| refusal(it, query.request.engine_tables)) {

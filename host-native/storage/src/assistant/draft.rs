@@ -146,7 +146,7 @@ pub async fn list(pool: &Pool, kind: DocumentKind) -> sqlx::Result<Vec<Assistant
         "select id, name, revision, live_version from cs_assistant order by id collate \"C\"",
     );
     let all: Vec<Assistant> = pool.fetch_all(&sql, &[]).await?.iter().map(assistant_from_row).collect::<sqlx::Result<_>>()?;
-    Ok(all.into_iter().filter(|it| it.key.kind() == kind).collect())
+    Ok(all.into_iter().filter(|assistant| assistant.key.kind() == kind).collect())
 }
 
 fn assistant_from_row(row: &DatabaseRow) -> sqlx::Result<Assistant> {

@@ -30,7 +30,7 @@ impl DocumentKind {
     /// The kind of a document; `None` if it names none.
     pub fn from_document(document: &Value) -> Option<DocumentKind> {
         let doc = document.get("doc").and_then(Value::as_str)?;
-        DocumentKind::ALL.into_iter().find(|it| it.doc() == doc)
+        DocumentKind::ALL.into_iter().find(|kind| kind.doc() == doc)
     }
 
     /// The member `doc` of its documents.
@@ -88,7 +88,7 @@ impl DocumentKind {
 
     /// The kind with a name.
     pub fn from_name(name: &str) -> Option<DocumentKind> {
-        DocumentKind::ALL.into_iter().find(|it| it.name() == name)
+        DocumentKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 

@@ -245,7 +245,7 @@ async fn a_completion_and_the_end_of_its_turn_are_stored_together() {
         let effects = turn::list_effects(&database.pool, FIRST).await.expect("effects");
         assert_eq!(effects.into_iter().map(|it| (it.effect_id, it.entry)).collect::<Vec<_>>(), [(0, Some(answer))]);
         let turns = turn::list_ended(&database.pool, CONVERSATION).await.expect("turns");
-        let ended: Vec<_> = turns.iter().map(|it| (it.turn_id.as_str(), it.status.as_str(), it.audited_notices)).collect();
+        let ended: Vec<_> = turns.iter().map(|turn| (turn.turn_id.as_str(), turn.status.as_str(), turn.audited_notices)).collect();
         assert_eq!(ended, [(FIRST, "closed", 1)]);
     }
 }

@@ -50,7 +50,8 @@ fn read_journal(input: &[u8]) -> FuzzResult {
     if let Err(reason) = journal.check_protocol() {
         return Ok(describe_error(reason));
     }
-    let config = configs().iter().find(|it| it.hash_source() == journal.header.config).or(configs().first()).ok_or("no configuration")?;
+    let config =
+        configs().iter().find(|config| config.hash_source() == journal.header.config).or(configs().first()).ok_or("no configuration")?;
     Ok(match Turn::restore(journal, Arc::clone(config)) {
         Ok((mut turn, slice)) => {
             let ended = slice.end.is_some();

@@ -37,7 +37,7 @@ fn document() -> &'static Value {
 }
 
 fn to_inputs(texts: Vec<String>) -> Vec<Vec<u8>> {
-    texts.into_iter().filter(|it| it.len() < 8_000).map(String::into_bytes).collect()
+    texts.into_iter().filter(|text| text.len() < 8_000).map(String::into_bytes).collect()
 }
 
 fn templates() -> Result<Vec<Vec<u8>>> {

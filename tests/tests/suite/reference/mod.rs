@@ -126,7 +126,7 @@ fn read_packs(page: &str) -> PagePacks {
             .played
             .push((block.line, Pack::parse(&whole.to_string()).unwrap_or_else(|error| panic!("{page}.md:{}: {error}", block.line))));
     }
-    for block in blocks.iter().filter(|it| it.word(0) == "talk") {
+    for block in blocks.iter().filter(|block| block.word(0) == "talk") {
         let config = |file: &str| packs.files.get(file).cloned().ok_or_else(|| "it is not on the page".to_owned());
         let talk = Pack::parse_talk(&(block.text() + "\n"), config).unwrap_or_else(|error| panic!("{page}.md:{}: {error}", block.line));
         packs.played.push((block.line, talk));

@@ -16,7 +16,7 @@ const NEEDED_BYTES: u64 = 6 << 30;
 pub fn folder() -> PathBuf {
     let memory = Path::new(MEMORY);
     let available = sh::output(Command::new("df").args(["--output=avail", "--block-size=1"]).arg(memory));
-    if available.is_some_and(|it| parse_available(&it) >= NEEDED_BYTES) { memory.to_owned() } else { std::env::temp_dir() }
+    if available.is_some_and(|output| parse_available(&output) >= NEEDED_BYTES) { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 /// Returns all folders in which clusters of an earlier run may be.

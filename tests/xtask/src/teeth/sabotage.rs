@@ -283,8 +283,8 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "write_in_doubt_sent_again",
         file: "host-native/turns/src/recovery.rs",
-        find: "filter(|it| !it.repeatable && in_doubt.contains(&it.id.0))",
-        replace: "filter(|it| it.repeatable && in_doubt.contains(&it.id.0))",
+        find: "filter(|effect| !effect.repeatable && in_doubt.contains(&effect.id.0))",
+        replace: "filter(|effect| effect.repeatable && in_doubt.contains(&effect.id.0))",
         noticed_by: Proof::Suite("crash::turns_of_a_killed_server_are_finished_once"),
     },
     Sabotage {

@@ -237,7 +237,7 @@ impl AgentDocument {
             guardrails: self.guardrails.into_iter().filter(|it| it.enabled).collect(),
             knowledge: Some(self.knowledge)
                 .filter(|it| !it.is_empty())
-                .map(|it| KnowledgeData { sources: Some(it), ..KnowledgeData::for_fallback(None) }),
+                .map(|sources| KnowledgeData { sources: Some(sources), ..KnowledgeData::for_fallback(None) }),
             max_llm_steps: self.max_llm_steps_per_conv,
             max_tool_calls: self.max_tool_calls_per_turn,
         }

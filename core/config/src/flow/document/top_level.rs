@@ -19,7 +19,7 @@ impl Document {
 
     /// Returns its wording of a text of the engine.
     pub fn engine_text(&self, text: EngineText) -> Option<&LocalizedText> {
-        self.engine_texts.iter().find(|it| it.0 == text.name()).map(|it| &it.1)
+        self.engine_texts.iter().find(|wording| wording.0 == text.name()).map(|it| &it.1)
     }
 
     /// Returns the time zone of a session: the first of its own, that of its channel and that of the document which is known, else UTC.

@@ -124,11 +124,11 @@ describe! {
     u16 = ANY_INTEGER, "", |value| Some(u16::try_from(read_count(value)?).unwrap_or(u16::MAX));
     u8 = ANY_INTEGER, "", |value| Some(u8::try_from(read_count(value)?).unwrap_or(u8::MAX));
     usize = ANY_INTEGER, "", |value| Some(usize::try_from(read_count(value)?).unwrap_or(usize::MAX));
-    Value = Shape::Any, "", |it| Some(it.clone());
+    Value = Shape::Any, "", |value| Some(value.clone());
     Map = Shape::AnyObject, "", |value| value.as_object().cloned();
     FlowTemplate = TEMPLATE, "", |value| Some(FlowTemplate::from(value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
     ValueTemplate = VALUE_TEMPLATE, "", |value| Some(ValueTemplate::from(value.clone()));
-    LocalizedText = LOCALIZED, "", |it| Some(LocalizedText::from(it));
+    LocalizedText = LOCALIZED, "", |value| Some(LocalizedText::from(value));
 }
 
 impl Described for VariablePath {

@@ -89,7 +89,7 @@ impl<'v> Walker<'v> {
     fn visit_kind(&mut self, union: &TaggedUnion, value: &'v Value) {
         self.visit_members(union.common, value);
         let tag = value.get(union.tag).and_then(Value::as_str);
-        if let Some(kind) = union.kinds.iter().find(|it| Some(it.name) == tag) {
+        if let Some(kind) = union.kinds.iter().find(|kind| Some(kind.name) == tag) {
             self.visit_members(kind.lists, value);
         }
     }

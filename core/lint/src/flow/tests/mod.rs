@@ -172,5 +172,5 @@ fn invalid_documents_only_have_structural_issues() {
     assert_eq!(codes(&broken), [("D002", "/graphs/0/nodes/0/type".to_owned())]);
     assert_eq!(codes(&json!([])), [("D001", String::new())]);
     let missing = codes(&json!({}));
-    assert!(missing.len() > 5 && missing.iter().all(|it| *it == ("D001", String::new())), "{missing:?}");
+    assert!(missing.len() > 5 && missing.iter().all(|issue| *issue == ("D001", String::new())), "{missing:?}");
 }

@@ -181,7 +181,7 @@ fn slots_that_no_word_tells_apart_are_reported() {
     assert!(message.contains("'day1'") && message.contains("'day2'"), "{message}");
     let again = [("day1", "Day?", json!({})), ("day2", "Day?", json!({})), ("day2", "Until which day?", json!({}))];
     assert_eq!(unclear_slots(&with_slots(&again)), [""; 0], "all prompts of a variable count");
-    let three = ["day1", "day2", "day3"].map(|it| (it, "?", json!({})));
+    let three = ["day1", "day2", "day3"].map(|name| (name, "?", json!({})));
     assert_eq!(unclear_slots(&with_slots(&three)).len(), 2, "each slot once");
 }
 

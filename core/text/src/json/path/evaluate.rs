@@ -122,7 +122,7 @@ impl PathOperand {
         match self {
             PathOperand::Path(path) => path.operand_value(cx, current),
             PathOperand::Literal(value) => Some(Cow::Borrowed(value)),
-            PathOperand::Length(of) => of.resolve(cx, current).and_then(|it| length(&it)).map(|it| Cow::Owned(Value::from(it))),
+            PathOperand::Length(of) => of.resolve(cx, current).and_then(|it| length(&it)).map(|count| Cow::Owned(Value::from(count))),
             PathOperand::Count(path) => Some(Cow::Owned(Value::from(path.find(cx, current).len()))),
             PathOperand::Only(path) => match path.find(cx, current).as_slice() {
                 [only] => Some(Cow::Borrowed(*only)),

@@ -312,7 +312,7 @@ impl<'s> PathParser<'s> {
     pub fn parse_operand(&mut self) -> Result<PathOperand, String> {
         self.scan.skip_space();
         if self.scan.rest.starts_with(['\'', '"']) {
-            return self.parse_quoted().map(|it| PathOperand::Literal(Value::String(it)));
+            return self.parse_quoted().map(|text| PathOperand::Literal(Value::String(text)));
         }
         if self.scan.rest.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
             return self.parse_number().map(PathOperand::Literal);

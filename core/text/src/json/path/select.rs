@@ -103,9 +103,9 @@ fn select_slice(items: &[Value], start: Option<i64>, end: Option<i64>, step: i64
     let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
     let bounded = |index: i64, lowest: i64, highest: i64| index_from_start(index, items.len()).clamp(lowest, highest);
     let (mut at, end) = if step < 0 {
-        (start.map_or(length - 1, |it| bounded(it, -1, length - 1)), end.map_or(-1, |it| bounded(it, -1, length - 1)))
+        (start.map_or(length - 1, |index| bounded(index, -1, length - 1)), end.map_or(-1, |index| bounded(index, -1, length - 1)))
     } else {
-        (start.map_or(0, |it| bounded(it, 0, length)), end.map_or(length, |it| bounded(it, 0, length)))
+        (start.map_or(0, |index| bounded(index, 0, length)), end.map_or(length, |index| bounded(index, 0, length)))
     };
     let mut found = Vec::new();
     while step != 0 && (if step < 0 { at > end } else { at < end }) {

@@ -149,7 +149,7 @@ impl JsonType {
             JsonType::Null => value.is_null(),
             JsonType::Boolean => value.is_boolean(),
             // The specification defines 2.0 as an integer.
-            JsonType::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|it| it.fract() == 0.0),
+            JsonType::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0),
             JsonType::Number => value.is_number(),
             JsonType::String => value.is_string(),
             JsonType::Array => value.is_array(),

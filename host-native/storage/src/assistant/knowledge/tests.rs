@@ -104,7 +104,7 @@ async fn sources_of_languages_that_are_stemmed_since_are_indexed_again() {
         jobs.sort();
         assert_eq!(jobs, [("a".to_owned(), 6), ("b".to_owned(), 6)]);
         assert_eq!(find_base(connection, "desk").await.expect("an answer").map(|it| it.revision), Some(6));
-        assert!(list(pool, "desk").await.expect("sources").iter().all(|it| it.is_searchable == (it.source.id != "d")));
+        assert!(list(pool, "desk").await.expect("sources").iter().all(|listed| listed.is_searchable == (listed.source.id != "d")));
     }
 }
 

@@ -48,8 +48,8 @@ impl Measurement {
         let busy_us = after.machine.busy_us.saturating_sub(before.machine.busy_us);
         let own_us = (after.cpu_us.iter().sum::<u64>() + after.generator_us) - (before.cpu_us.iter().sum::<u64>() + before.generator_us);
         Ok(Self {
-            cpu_ms: std::array::from_fn(|it| per_turn(before.cpu_us[it], after.cpu_us[it]) / 1_000.0),
-            written_kb: std::array::from_fn(|it| kb_per_turn(before.written_bytes[it], after.written_bytes[it])),
+            cpu_ms: std::array::from_fn(|at| per_turn(before.cpu_us[at], after.cpu_us[at]) / 1_000.0),
+            written_kb: std::array::from_fn(|at| kb_per_turn(before.written_bytes[at], after.written_bytes[at])),
             wal_kb: before.wal_bytes.zip(after.wal_bytes).map(|(before, after)| kb_per_turn(before, after)),
             rows_kb: grown as f64 / 1024.0 / (warm_up.turns + load.turns) as f64,
             network_kb: kb_per_turn(before.network_bytes, after.network_bytes),

@@ -105,7 +105,7 @@ impl Cycle {
 fn measure_windows(bench: &Bench<'_>, extent: Extent, kind: Kind<'_>, engine: &Engine, scenario: Scenario<'_>) -> Result<Vec<Window>> {
     let cycle = Cycle::read(bench, scenario)?;
     // The cycle whose first turn is the nearest after the turn.
-    let cycles: Vec<u64> = TURNS.iter().filter(|it| **it <= extent.longest).map(|it| (it - 1).div_ceil(cycle.turns)).collect();
+    let cycles: Vec<u64> = TURNS.iter().filter(|it| **it <= extent.longest).map(|turn| (turn - 1).div_ceil(cycle.turns)).collect();
     let cpu = measure_cpu(bench, kind, engine, scenario, &cycle, &cycles)?;
     let instructions = match kind {
         Kind::Sqlite => count_instructions(bench, kind, engine, scenario, &cycle, &cycles)?.into_iter().map(Some).collect(),
