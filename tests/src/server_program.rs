@@ -48,8 +48,8 @@ fn find_program() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Returns a source that has changed since a program was built. Cargo lists those of the workspace beside the program, which are exactly those
-/// for which it would build the program again: no tests, and nothing that other programs are made of.
+/// Returns a source that has changed since a program was built. Cargo lists those of the workspace beside the program: no tests, and nothing
+/// that other programs are made of. Manifests and what was saved while the program was built are not noticed.
 fn find_changed_source(program: &Path) -> Result<Option<PathBuf>> {
     let list = program.with_extension("d");
     let text = fs::read_to_string(&list).with_context(|| format!("cannot read '{}'", list.display()))?;

@@ -112,7 +112,7 @@ pub struct Handoff {
     /// The reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Position assigned by the desk.
+    /// Ticket number assigned by the desk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
     /// The position in the queue.

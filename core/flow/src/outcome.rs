@@ -131,7 +131,7 @@ fn fail_turn(walker: &mut Walker<'_>, reason: &'static str) -> bool {
     walker.turn.state.usage = oversized.usage;
     walker.turn.state.uncertain_calls = oversized.uncertain_calls;
     // What the turn has told the model is undone as well.
-    walker.turn.state.uncertain_calls.iter_mut().for_each(|call| call.known_to = Awareness::Nobody);
+    walker.turn.state.forget_awareness();
     walker.turn.state.last_event_at = oversized.last_event_at;
     walker.turn.state.counters.visits = oversized.counters.visits;
     walker.turn.trace("gives_up", json!({"reason": reason}));

@@ -354,10 +354,15 @@ impl SessionState {
         self.history.iter().rev().find(|it| it.role == "user").map_or("", |it| &it.text)
     }
 
+    /// No model knows any more of uncertain calls.
+    pub fn forget_awareness(&mut self) {
+        self.uncertain_calls.iter_mut().for_each(|call| call.known_to = Awareness::Nobody);
+    }
+
     /// The user has said something: the model may make uncertain calls again that it knew of, and could ask about. While an approval is
-    /// awaited it has not asked.
+    /// awaited, or a person has the conversation, it has not asked.
     pub fn release_uncertain_calls(&mut self) {
-        if self.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Approval) {
+        if self.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Approval) || self.handoff.is_some() {
             return;
         }
         for call in self.uncertain_calls.iter_mut().filter(|it| it.known_to == Awareness::Model) {
@@ -480,7 +485,7 @@ pub struct PendingValue {
 /// A call of an agent that changes something and may have been carried out: it is being made, or nobody knows its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UncertainCall {
-    /// The hash of the document, the tool and the arguments.
+    /// The hash of the tool and the arguments.
     pub call: String,
     /// The idempotency key of an HTTP call, with which it is made again.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -184,7 +184,7 @@ fn snapshots() -> Value {
     let one = object(json!({
         "hash": text("The snapshot hash"),
         "keptAt": text("When it was first stored, ISO 8601"),
-        "active": {"type": "boolean", "description": "Whether it is active"},
+        "active": {"type": "boolean", "description": "Whether new turns use it"},
     }));
     object(json!({"active": text("The hash of the configuration of new turns"), "snapshots": list(&one)}))
 }

@@ -285,7 +285,7 @@ fn a_turn_that_cannot_be_derived_is_reported_and_others_are_unaffected() {
     );
     let payload: Value = serde_json::from_str(rows[0]["payloadJson"].as_str().unwrap()).unwrap();
     assert_eq!(payload["turn"], 1);
-    assert!(payload["reason"].as_str().unwrap().starts_with("the replay diverges: sha256 "), "{payload}");
+    assert!(payload["reason"].as_str().unwrap().starts_with("its state hash is now sha256"), "{payload}");
     assert_eq!(rows[1..], before[before.len() - rows.len() + 1..], "the second turn is unchanged");
     let output = materialise(&env, &[]);
     assert_eq!((output.code, output.stdout), (1, format!("materialised rows: {}, turns: 1\n", rows.len() - 1)));

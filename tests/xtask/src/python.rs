@@ -138,8 +138,12 @@ fn compile(project: &Project, compiler: &WasmCompiler, cached: &Path) -> Result<
     sh::run(&mut compile_command(project, compiler))?;
     // Waits for whoever builds the workspace in the meantime, which the module does not need.
     sh::run(&mut build_tools::compile(project))?;
+    // Another process may have built it in the meantime.
+    if cached.is_file() {
+        return Ok(());
+    }
     let compiled = cache_folder(project).join(WASM_TARGET).join("release/convengine_python.wasm");
-    let unfinished = cached.with_extension("part");
+    let unfinished = cached.with_extension(format!("{}.part", std::process::id()));
     fs::copy(&compiled, &unfinished).with_context(|| format!("cannot copy '{}'", compiled.display()))?;
     sh::run(build_tools::command(project).arg("meter").arg(&unfinished).arg(MAX_PAGES.to_string()))?;
     let mut optimise = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));

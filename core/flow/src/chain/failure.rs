@@ -107,7 +107,8 @@ impl<'c> Runner<'c> {
         let Some((step, path)) = self.find_current_step() else { return };
         // Whether a lost attempt has had an effect is unknown, so it is not repeated. The same holds for what a conversation has called: no
         // key tells a service that another one repeats it.
-        let may_have_acted = reason == CancelReason::Lost || matches!(step.kind, StepKind::Program(_)) && self.effects.has_written();
+        let has_written = self.effects.has_written() || self.is_child_uncertain;
+        let may_have_acted = reason == CancelReason::Lost || matches!(step.kind, StepKind::Program(_)) && has_written;
         let failure = StepFailure { is_retryable: !may_have_acted, ..StepFailure::new(code, message) };
         if self.open_attempt().is_some() {
             self.close_wait(false);

@@ -44,6 +44,8 @@ pub struct Runner<'c> {
     effect_count: usize,
     /// Whether an attempt with effects was made in this turn; the next one belongs to the next turn.
     has_performed: bool,
+    /// Whether the conversation that this turn continues has calls that may have been carried out.
+    is_child_uncertain: bool,
     /// Why the event is refused; the run is then unchanged.
     refusal: Option<RunRefusal>,
     /// Whether the stored state cannot be read; it is left unchanged then.
@@ -106,6 +108,7 @@ impl<'c> Runner<'c> {
             writes: Vec::new(),
             effect_count: 0,
             has_performed: false,
+            is_child_uncertain: false,
             refusal,
             is_unreadable,
         }

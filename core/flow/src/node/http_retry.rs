@@ -19,6 +19,8 @@ pub(super) struct CallAttempts {
     pub outcome: Result<HttpReply, EffectError>,
     /// Whether each attempt succeeded.
     pub attempts: Vec<bool>,
+    /// Whether an attempt to write may have happened without a usable result: it has no answer, or one that does not say that it was refused.
+    pub may_have_acted: bool,
     /// Whether the effect limit of the turn prevented another attempt.
     is_limited: bool,
 }
@@ -27,14 +29,6 @@ impl CallAttempts {
     /// The number of the last attempt.
     pub fn last_attempt(&self) -> u32 {
         u32::try_from(self.attempts.len()).unwrap_or(u32::MAX)
-    }
-
-    /// Whether a write may have happened that has no usable result: it has no answer, or one that does not say that it was refused.
-    pub fn may_have_acted(&self) -> bool {
-        match &self.outcome {
-            Ok(reply) => reply.status != 503 && !(300..500).contains(&reply.status),
-            Err(error) => error.may_have_acted(),
-        }
     }
 
     /// Returns the reply.
@@ -57,10 +51,11 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
     let retry = &call.retry;
     let mut backoff = Backoff::new(retry.initial_ms, retry.multiplier, retry.max_ms);
     let mut attempts = Vec::new();
+    let mut may_have_acted = false;
     loop {
         if attempts.len() >= effects_left {
             let outcome = Err(EffectError::new(EffectErrorKind::Limited, EFFECT_LIMIT));
-            return CallAttempts { outcome, attempts, is_limited: true };
+            return CallAttempts { outcome, attempts, may_have_acted, is_limited: true };
         }
         let key = effects.next_key();
         let is_last = attempts.len() + 1 >= usize::try_from(call.attempts).unwrap_or(usize::MAX);
@@ -71,6 +66,10 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
             Err(error) => effect_failure_code(error),
         };
         attempts.push(code == "ok");
+        may_have_acted |= match &outcome {
+            Ok(reply) => reply.status != 503 && !(400..500).contains(&reply.status),
+            Err(error) => error.may_have_acted(),
+        };
         let (name, target) = match &call.request {
             CallRequest::Http(_) => ("status", json!(outcome.as_ref().ok().map(|it| it.status))),
             CallRequest::Tool(request) => ("tool", json!(request.tool_code)),
@@ -87,7 +86,7 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
         };
         let can_retry = code != "ok" && !is_last && is_retryable(retry, &outcome);
         let Some(next) = backoff.next_wait(retry_after).filter(|_| can_retry) else {
-            return CallAttempts { outcome, attempts, is_limited: false };
+            return CallAttempts { outcome, attempts, may_have_acted, is_limited: false };
         };
         wait(effects, next).await;
         first_key.get_or_insert(key);

@@ -95,7 +95,7 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
         } else if has_side_effects(tool) && !needs_approval {
             findings.push(call_without_consent(tool, location));
         } else if !needs_approval && sends_more_than_it_says(tool) {
-            let message = format!("'{}' declared as read but sends a writing request, so no approval is requested", tool.name);
+            let message = format!("'{}' is declared as read but sends a writing request, so no approval is requested", tool.name);
             findings.push(location.warning("A011", message).with_fix("remove 'effect_class', unless the call changes nothing"));
         }
     }

@@ -42,6 +42,7 @@ pub async fn call_service(
     let policy = &call.policy;
     let mut backoff = Backoff::new(policy.initial_backoff_ms.into(), policy.backoff_multiplier, policy.max_backoff_ms.into());
     let mut attempt = 1;
+    let mut may_have_acted = false;
     loop {
         let is_last = attempt >= policy.max_attempts;
         if let Some(breaker) = request.breaker.as_mut().filter(|_| is_last) {
@@ -55,8 +56,10 @@ pub async fn call_service(
                 return map_reply(call, &reply, attempt, cx.effects.now().saturating_sub(requested_at));
             }
             Ok(reply) => (refusal_error(&reply, attempt), Some(reply.status)),
-            Err(error) => (error, None),
+            // What an earlier attempt may have done is not undone by one that was not sent.
+            Err(error) => (EffectError { unsent: error.unsent && !may_have_acted, ..error }, None),
         };
+        may_have_acted |= failure.may_have_acted();
         let next = backoff.next_wait(failure.retry_after_ms).filter(|it| *it <= MAX_RETRY_AFTER_MS);
         let Some(next) = next.filter(|_| !is_last && can_retry(call, status, &failure)) else { return Err(failure) };
         wait(&cx.effects, next).await;

@@ -87,15 +87,22 @@ pub async fn execute(http: &HttpClient, request: &HttpRequest, key: &str, traced
 async fn send_once(http: &HttpClient, request: &HttpRequest, key: &str, traced: bool) -> Result<HttpReply, EffectError> {
     let limits = Limits::from_request(request);
     let mut call = prepare(http, request, key, traced).map_err(EffectError::with_nothing_sent)?;
+    let is_write = call.is_write();
     for redirects in 0..=MAX_REDIRECTS {
-        // A redirect that cannot be followed comes after the call.
-        let response = send(http, &call, &limits).await.map_err(|error| EffectError { unsent: error.unsent && redirects == 0, ..error })?;
-        match call.follow_redirect(response.status(), response.headers())? {
+        let sent = send(http, &call, &limits).await;
+        let response = if redirects == 0 { sent? } else { sent.map_err(|error| after_redirect(error, is_write))? };
+        match call.follow_redirect(response.status(), response.headers()).map_err(|error| after_redirect(error, is_write))? {
             Some(next) => call = next,
             None => return read_response(response, &call, &limits).await,
         }
     }
     Err(EffectError::new(EffectErrorKind::Invalid, format!("the answer redirects more than {MAX_REDIRECTS} times")))
+}
+
+/// The failure to follow a redirect, which comes after the call: that the next address is refused does not say that nothing was written.
+fn after_redirect(error: EffectError, is_write: bool) -> EffectError {
+    let kind = if is_write && !error.kind.may_have_acted() { EffectErrorKind::Invalid } else { error.kind };
+    EffectError { kind, unsent: false, ..error }
 }
 
 fn prepare(http: &HttpClient, request: &HttpRequest, key: &str, traced: bool) -> Result<PreparedRequest, EffectError> {

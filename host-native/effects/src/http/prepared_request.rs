@@ -78,7 +78,7 @@ impl PreparedRequest {
         let Some(location) = headers.get(LOCATION).filter(|_| [301, 302, 303, 307, 308].contains(&status.as_u16())) else {
             return Ok(None);
         };
-        let is_read = [Method::GET, Method::HEAD].contains(&self.method);
+        let is_read = !self.is_write();
         if !is_read && status != StatusCode::SEE_OTHER {
             return Ok(None);
         }
@@ -99,6 +99,11 @@ impl PreparedRequest {
             call.retain_headers(|it| [ACCEPT, ACCEPT_LANGUAGE].contains(it));
         }
         Ok(Some(call))
+    }
+
+    /// Whether the method may change something.
+    pub fn is_write(&self) -> bool {
+        ![Method::GET, Method::HEAD].contains(&self.method)
     }
 
     fn retain_headers(&mut self, retain: impl Fn(&HeaderName) -> bool) {

@@ -129,7 +129,7 @@ pub fn agent_schema() -> Value {
         "properties": {
             "name": {"type": "string", "minLength": 1, "description": "The display name"},
             "channel": {"type": ["string", "null"], "description": "The channel of messages without one; default `web`"},
-            "origins": {"type": ["array", "null"], "items": {"type": "string"}, "description": "Allowed origins; by default any non-browser client with the token"},
+            "origins": {"type": ["array", "null"], "items": {"type": "string"}, "description": "The only origins that may call; default all clients with the token, but no page of another origin"},
         },
     })
 }

@@ -24,7 +24,7 @@ pub struct DeskConversation {
     pub queue: String,
     /// The reason.
     pub reason: String,
-    /// Position assigned by the desk.
+    /// Ticket number assigned by the desk.
     pub ticket: Option<String>,
     /// The person who has it.
     pub author: Option<String>,

@@ -101,7 +101,7 @@ pub fn replay_and_compare(stored: &StoredTurn, config: Option<&Arc<Config>>) -> 
     let node = if let Some(TurnError::Diverged(it)) = &diverged { config.flow().map(|_| it.step.clone()) } else { None };
     let reason = match (diverged, &hash) {
         (Some(diverged), _) => diverged.to_string(),
-        (None, Some(hash)) => format!("the replay diverges: sha256 {hash}, stored {}", stored.state_hash),
+        (None, Some(hash)) => format!("its state hash is now sha256 {hash}, stored {}", stored.state_hash),
         (None, None) => "it requests effects that were not recorded".to_owned(),
     };
     Err(ReplayMismatch { reason, hash, node, port: turn.ports().pop() })

@@ -37,6 +37,7 @@ impl<'c> Runner<'c> {
         let Some((step, path)) = self.find_current_step() else { return };
         let StepKind::Program(data) = &step.kind else { return };
         let Some((flow, child)) = self.chain.find_bound(data).zip(self.state.child.take()) else { return };
+        self.is_child_uncertain = child.get("uncertain_calls").is_some();
         let Some(turn) = continue_child_session(flow, &child, event, &self.effects).await else {
             self.state.child = Some(child);
             return;

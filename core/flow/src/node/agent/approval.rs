@@ -42,7 +42,10 @@ impl<'c> Turn<'c> {
                 self.trace("agent.approval", payload);
                 let write = self.write_signature(tool, edited.as_ref().unwrap_or(&call.arguments));
                 let args = edited.clone().unwrap_or_else(|| self.with_redacted_values(tool, call.arguments.clone()));
-                match self.refuse_call(run, &tool.id, Some(tool)) {
+                // What the person has changed it to may be a call whose result is unknown.
+                let changed = write.as_deref().filter(|_| edited.is_some());
+                let refusal = self.refuse_call(run, &tool.id, Some(tool)).or_else(|| self.refuse_uncertain_call(changed?));
+                match refusal {
                     Some(refusal) => refusal,
                     None => with_edited_args(self.call_counted_tool(run, tool, write.as_deref(), args, true).await, edited),
                 }

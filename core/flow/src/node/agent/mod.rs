@@ -49,6 +49,8 @@ impl RunNode for AgentData {
 impl<'c> Turn<'c> {
     /// Enters an agent node: sends the greeting, or passes the input to the model.
     async fn enter_agent(&mut self, node: &'c Node, data: &'c AgentData) -> Transition {
+        // Its model may be another than the one that was told, or have forgotten it.
+        self.state.forget_awareness();
         let mut run = AgentRun::load(self.view(), node, data);
         if data.memory.reset == MemoryReset::OnEnter {
             run.memory = Memory::default();

@@ -121,7 +121,7 @@ impl<'c> Turn<'c> {
         let attempts = call_with_retry(&self.effects, &call, &self.trace_location(), self.record.effects_left()).await;
         let result = self.tool_result(&call, &attempts);
         if let Some(noted) = noted {
-            self.settle_write(noted, result.outcome);
+            self.settle_write(noted, result.outcome, attempts.outcome.is_ok());
         }
         result.value
     }
@@ -153,7 +153,7 @@ impl<'c> Turn<'c> {
             Ok(data) => return CallResult { value: json!({"ok": true, "data": data}), outcome: CallOutcome::Done },
             Err(failure) => failure,
         };
-        if !(call.tool.is_some_and(changes_something) && attempts.may_have_acted()) {
+        if !(call.tool.is_some_and(changes_something) && attempts.may_have_acted) {
             return CallResult { value: error_result(&failure.code, &failure.message), outcome: CallOutcome::Failed };
         }
         let value = match &attempts.outcome {

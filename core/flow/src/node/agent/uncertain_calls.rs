@@ -31,12 +31,12 @@ pub(super) struct NotedWrite {
 }
 
 impl Turn<'_> {
-    /// What tells a call that changes something from others: the tool, and the arguments as the model gives them. A value that the model
+    /// What tells a call that changes something from others: the tool, also of another document, and the arguments as the model gives them. A value that the model
     /// does not see is not hashed, because a hash of few possible values reveals it.
     pub(super) fn write_signature(&self, tool: &FlowTool, args: &Value) -> Option<String> {
         changes_something(tool).then(|| {
             let mut hasher = Hasher::default();
-            hasher.add_value(&json!([self.flow.document.id, tool.id, self.redactions().redact_value(args.clone())]));
+            hasher.add_value(&json!([tool.id, self.redactions().redact_value(args.clone())]));
             hasher.finish()
         })
     }
@@ -62,24 +62,27 @@ impl Turn<'_> {
         let call = signature.to_owned();
         if let Some(first) = calls.iter_mut().find(|it| it.call == signature) {
             first.known_to = Awareness::Nobody;
+            first.key = key;
             return NotedWrite { call, is_repeated: true };
-        }
-        if calls.len() >= MAX_UNCERTAIN_CALLS {
-            calls.remove(0);
         }
         calls.push(UncertainCall { call: call.clone(), key, known_to: Awareness::Nobody });
         NotedWrite { call, is_repeated: false }
     }
 
     /// Forgets a call whose result is known; the model knows of any other. The failure of a call that repeats an uncertain one says nothing
-    /// of the first.
-    pub(super) fn settle_write(&mut self, noted: NotedWrite, outcome: CallOutcome) {
+    /// of the first; if it is the service's answer (`is_answered`), the service would answer the same to the same key, so the next repetition
+    /// has another.
+    pub(super) fn settle_write(&mut self, noted: NotedWrite, outcome: CallOutcome, is_answered: bool) {
         let NotedWrite { call, is_repeated } = noted;
         let is_settled = outcome == CallOutcome::Done || outcome == CallOutcome::Failed && !is_repeated;
+        let calls = &mut self.state.uncertain_calls;
         if is_settled {
-            self.state.uncertain_calls.retain(|it| it.call != call);
-        } else if let Some(uncertain) = self.state.uncertain_calls.iter_mut().find(|it| it.call == call) {
+            calls.retain(|it| it.call != call);
+        } else if let Some(uncertain) = calls.iter_mut().find(|it| it.call == call) {
             uncertain.known_to = Awareness::Model;
+            uncertain.key = uncertain.key.take().filter(|_| !(is_repeated && is_answered));
         }
+        let surplus = calls.len().saturating_sub(MAX_UNCERTAIN_CALLS);
+        calls.drain(..surplus);
     }
 }

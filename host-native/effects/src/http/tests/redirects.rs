@@ -105,6 +105,10 @@ async fn a_write_whose_redirect_cannot_be_followed_may_have_happened() {
     let port = serve(redirect_to(303, &format!("http://127.0.0.1:{closed}/"))).await;
     let error = execute_request(&http, &post(format!("http://127.0.0.1:{port}/leads"))).await.expect_err("nobody there");
     assert!(error.kind == EffectErrorKind::Unavailable && error.may_have_acted(), "{error:?}");
+    // The next address is not allowed.
+    let port = serve(redirect_to(303, "http://10.0.0.1/")).await;
+    let error = execute_request(&http, &post(format!("http://127.0.0.1:{port}/leads"))).await.expect_err("refused");
+    assert!(error.kind == EffectErrorKind::Invalid && error.may_have_acted(), "{error:?}");
 }
 
 #[tokio::test]

@@ -157,7 +157,7 @@ fn shown_handoff() -> Value {
         "type": ["object", "null"],
         "properties": {
             "state": {"enum": ["queued", "accepted"]},
-            "ticket": nullable_text("Position assigned by the desk"),
+            "ticket": nullable_text("Ticket number assigned by the desk"),
             "position": {"type": ["integer", "null"]},
             "eta_ms": {"type": ["integer", "null"]},
             "author": nullable_text("The person"),
