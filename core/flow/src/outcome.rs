@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::messages::MESSAGE_TOO_LARGE;
 use super::session_start::parse_session;
-use super::state::{Awareness, SessionStatus, TurnStatus};
+use super::state::{SessionStatus, TurnStatus};
 use super::walk::Walker;
 
 /// Maximum bytes of a stored session.
