@@ -144,3 +144,21 @@ fn a_call_that_was_never_sent_may_be_made_at_once() {
     let slice = answer(&mut turn, &slice.effects[0], EffectResult::Ok(Reply::Llm(booking())));
     assert_ne!(key_of(&slice.effects[0]), key_of(&first));
 }
+
+#[test]
+fn a_repetition_that_the_service_answers_is_not_bound_to_its_key() {
+    let mut session = Session::new();
+    let (mut turn, first) = session.call();
+    let lost = EffectError::new(EffectErrorKind::Timeout, "no answer");
+    let slice = answer(&mut turn, &first, EffectResult::Error(lost));
+    session.store(&answer(&mut turn, &slice.effects[0], EffectResult::Ok(Reply::Llm(text("Shall I try again?")))).end.unwrap());
+    let (mut turn, second) = session.call();
+    assert_eq!(key_of(&second), key_of(&first));
+    let conflict = HttpReply { status: 409, body: "{}".to_owned(), retry_after_ms: None, broken_json: false };
+    let slice = answer(&mut turn, &second, EffectResult::Ok(Reply::Http(conflict)));
+    session.store(&answer(&mut turn, &slice.effects[0], EffectResult::Ok(Reply::Llm(text("Shall I try again?")))).end.unwrap());
+    // What the first has done is still unknown, but the service would answer the same to its key.
+    assert_eq!(session.awareness(), json!(["model"]));
+    let (_, third) = session.call();
+    assert_ne!(key_of(&third), key_of(&first));
+}
