@@ -20,7 +20,7 @@ enum Expected {
 use Expected::{Fails, Works};
 
 /// Faults of calls, over both transports.
-const CALL_FAULTS: [(&str, Expected); 13] = [
+const CALL_FAULTS: [(&str, Expected); 14] = [
     ("exit_on_call", Fails(&[KEY])),
     ("half_message", Fails(&[KEY])),
     ("large_result", Fails(&[KEY])),
@@ -34,14 +34,12 @@ const CALL_FAULTS: [(&str, Expected); 13] = [
     ("asks_client", Works),
     ("noisy_stderr", Works),
     ("flood", Works),
+    // What is no message is passed over: the output of a child process, and the event of a stream.
+    ("garbage", Works),
 ];
 
-/// A child process may write to its output what belongs to no message.
-const STDIO_FAULTS: [(&str, Expected); 1] = [("garbage", Works)];
-
-/// Faults of the transport, and of calls that fail over it alone.
-const HTTP_FAULTS: [(&str, Expected); 3] =
-    [("unauthorized", Fails(&[KEY, "401"])), ("redirect", Fails(&[KEY])), ("garbage", Fails(&[KEY]))];
+/// Faults of the transport alone.
+const HTTP_FAULTS: [(&str, Expected); 2] = [("unauthorized", Fails(&[KEY, "401"])), ("redirect", Fails(&[KEY]))];
 
 #[track_caller]
 fn assert_expected(fault: &str, expected: Expected, text: &str) {
@@ -83,7 +81,6 @@ fn faults_of_a_child_process_have_a_clear_outcome() {
     let mut fake = FakeMcp::new(&env, Transport::Stdio, &[]);
     let server = fake.serve_approved(&[]);
     play(&mut fake, &server, &CALL_FAULTS, Transport::Stdio);
-    play(&mut fake, &server, &STDIO_FAULTS, Transport::Stdio);
     assert_nothing_given(&fake);
 }
 
