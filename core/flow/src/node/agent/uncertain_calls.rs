@@ -15,7 +15,7 @@ use crate::state::{Awareness, UncertainCall};
 /// Maximum uncertain calls of a session; the oldest are forgotten first.
 const MAX_UNCERTAIN_CALLS: usize = 32;
 
-/// What the model is told of a call whose result is unknown.
+/// The message to the model about a call whose result is unknown.
 pub(super) const MAY_HAVE_ACTED: &str = "the call may have been carried out; do not repeat it without asking the user";
 
 /// Why a call is not repeated, for the model.
@@ -31,8 +31,8 @@ pub(super) struct NotedWrite {
 }
 
 impl Turn<'_> {
-    /// What tells a call that changes something from others: the tool, also of another document, and the arguments as the model gives them. A value that the model
-    /// does not see is not hashed, because a hash of few possible values reveals it.
+    /// What distinguishes a call that changes something: the tool, also of another document, and the arguments as the model gives them. A
+    /// value that the model does not see is not hashed, because a hash of few possible values reveals it.
     pub(super) fn write_signature(&self, tool: &FlowTool, args: &Value) -> Option<String> {
         changes_something(tool).then(|| {
             let mut hasher = Hasher::default();
