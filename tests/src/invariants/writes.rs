@@ -9,6 +9,8 @@ use super::TurnUnderTest;
 use crate::simulate::fault::has_side_effects;
 use crate::simulate::run::{AnsweredEffect, TurnRun};
 
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
 /// I2: no fault makes the engine repeat a write that may have taken effect. A retry has the idempotency key of the first attempt, and
 /// the next turn repeats a write in doubt only if its message is a confirmation.
 pub(super) fn check_single_writes(scene: &TurnUnderTest<'_>) -> Option<String> {
@@ -26,7 +28,7 @@ pub(super) fn check_single_writes(scene: &TurnUnderTest<'_>) -> Option<String> {
         }
         let earlier: Vec<&&AnsweredEffect> =
             requested.iter().take(index).filter(|effect| write_signature(effect).as_ref() == Some(&operation)).collect();
-        let Some(first) = earlier.iter().find(|it| !implies_no_write(&it.answer)) else { continue };
+        let Some(first) = earlier.iter().find(|it| !implies_no_write(&it.answer) && !is_another_call(it, second)) else { continue };
         // A rule applies again if its round has changed the intent or the state.
         if is_rule_task(second) && has_state_change_between(run, first, second) {
             continue;
@@ -54,7 +56,7 @@ fn find_repeated_write(scene: &TurnUnderTest<'_>, before: &TurnRun) -> Option<St
         count_writes(scene.run, &operation) > undisturbed
             && dialogue_act(effect) != Some(DialogueAct::Affirm.name())
             && !is_table_tool(scene, effect, before)
-            && !is_next_attempt(scene, effect)
+            && !has_key_of_earlier(scene, effect, before)
     })?;
     Some(format!(
         "effect {} repeats without a confirmation what the turn before left in doubt: {}",
@@ -73,10 +75,29 @@ fn is_table_tool(scene: &TurnUnderTest<'_>, answered: &AnsweredEffect, before: &
     of_step && !sent && !before.answered.iter().any(crashed)
 }
 
-/// Returns whether the effect is an attempt of a step of a chain: each has the key of the step, so a service repeats nothing.
-fn is_next_attempt(scene: &TurnUnderTest<'_>, answered: &AnsweredEffect) -> bool {
-    let Request::Http(http) = &answered.effect.request else { return false };
-    scene.config.chain().is_some() && http.idempotent && http.headers.iter().any(|it| it.0 == "Idempotency-Key")
+/// Returns whether the effect has the idempotency key of each call of a document in the turn before that it repeats, so that the service
+/// carries it out once.
+fn has_key_of_earlier(scene: &TurnUnderTest<'_>, answered: &AnsweredEffect, before: &TurnRun) -> bool {
+    let operation = write_signature(answered);
+    let key = idempotency_key(answered);
+    let mut doubtful = before.answered.iter().filter(|it| is_in_doubt(&it.answer) && write_signature(it) == operation);
+    is_document(scene.config) && key.is_some() && doubtful.all(|it| idempotency_key(it) == key)
+}
+
+/// Returns whether the second of two equal calls is one more, because the first is known to be carried out: it has another idempotency key.
+fn is_another_call(first: &AnsweredEffect, second: &AnsweredEffect) -> bool {
+    !is_in_doubt(&first.answer) && idempotency_key(first) != idempotency_key(second)
+}
+
+/// Returns whether documents are played, not tables.
+fn is_document(config: &Config) -> bool {
+    config.flow().is_some() || config.chain().is_some()
+}
+
+/// The idempotency key that a service reads.
+fn idempotency_key(answered: &AnsweredEffect) -> Option<&str> {
+    let Request::Http(http) = &answered.effect.request else { return None };
+    Some(&http.headers.iter().find(|it| it.0 == IDEMPOTENCY_KEY)?.1)
 }
 
 /// Returns whether an answer leaves a write in doubt.
@@ -123,7 +144,10 @@ fn write_signature(answered: &AnsweredEffect) -> Option<String> {
         Request::Task(task) => canonical::to_text(&json!([task.task, task.called_for, task.rule_id, task.input])),
         // A tool with a `spec` reads files or documents.
         Request::Tool(tool) if tool.spec.is_none() => canonical::to_text(tool),
-        Request::Http(http) => canonical::to_text(&json!([http.caller, http.method, http.url, http.headers, http.body])),
+        Request::Http(http) => {
+            let headers: Vec<_> = http.headers.iter().filter(|it| it.0 != IDEMPOTENCY_KEY).collect();
+            canonical::to_text(&json!([http.caller, http.method, http.url, headers, http.body]))
+        }
         _ => return None,
     })
 }
