@@ -112,9 +112,9 @@ pub fn open_routes() -> OpenApiRouter<Arc<AuthGateway>> {
         .routes(routes!(json_schemas::read))
 }
 
-/// Builds the router of a server: its own routes, with the auth gateway to its tenants as fallback. `sse` tells whether a tenant has event
-/// streams. Refuses requests to other hosts.
-pub fn build_router(gateway: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSettings, sse: bool) -> Router {
+/// Builds the router of a server: its own routes and those of the program, with the auth gateway to its tenants as fallback. `sse` tells
+/// whether a tenant has event streams. Refuses requests to other hosts.
+pub fn build_router(gateway: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSettings, sse: bool, more: Router) -> Router {
     let routes = tenant_routes(sse, None);
     let (own, documented) = open_routes().split_for_parts();
     let document = ApiDocument::new(routes.openapi().merge_from(documented), routes.list().to_vec());
@@ -123,7 +123,7 @@ pub fn build_router(gateway: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSetti
         .layer(CompressionLayer::new().compress_when(compression_predicate()))
         .layer(Extension(document));
     let own = own.method_not_allowed_fallback(error::method_not_allowed).fallback(auth_gateway::handle).with_state(Arc::clone(&gateway));
-    let own = own.layer(gateway.cors_layer()).layer(from_fn_with_state(Arc::new(hosts), host_names::refuse_other_hosts));
+    let own = own.merge(more).layer(gateway.cors_layer()).layer(from_fn_with_state(Arc::new(hosts), host_names::refuse_other_hosts));
     with_middleware(own).layer(from_fn_with_state(http.body_timeout, exchange::follow))
 }
 
@@ -189,13 +189,29 @@ fn request_span(request: &Request) -> tracing::Span {
     tracing::error_span!("request", id)
 }
 
+/// What a program adds to the server.
+#[derive(Debug)]
+pub struct Server {
+    /// Plays packs for callers of the Model Context Protocol.
+    pub player: PackPlayer,
+    /// Routes beside those of the server, which take precedence over the page; they need no key.
+    pub routes: Router,
+}
+
+impl Server {
+    /// A server without routes of the program.
+    pub fn new(player: PackPlayer) -> Self {
+        Self { player, routes: Router::new() }
+    }
+}
+
 /// Runs a server until `stop` completes. Calls `listening` with the address once it accepts requests.
 ///
 /// # Errors
 /// Returns the reason when the server cannot start.
 pub async fn serve(
     settings: &Settings,
-    player: PackPlayer,
+    Server { player, routes }: Server,
     listening: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
@@ -218,7 +234,7 @@ pub async fn serve(
     let key_refresh = tokens.clone().map(TokenVerifier::spawn_refresh);
     let gateway = build_gateway(settings, exposure, Arc::clone(&tenants), tokens);
     let sse = settings.each_tenant().any(|it| it.stream.is_sse_enabled());
-    let router = build_router(Arc::new(gateway), own_hosts, &settings.http, sse);
+    let router = build_router(Arc::new(gateway), own_hosts, &settings.http, sse, routes);
     let address =
         listener.local_addr().map_err(|error| Failure::service_unavailable(format!("cannot listen on {}: {error}", settings.listen)))?;
     let (stop_server, stopped) = oneshot::channel::<()>();

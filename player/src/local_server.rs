@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
-use convengine_host::app;
+use convengine_host::app::{self, Server};
 use convengine_host::arguments::{Arguments, Command};
 use convengine_host_base::clock;
 use convengine_settings::Settings;
@@ -44,7 +44,7 @@ impl LocalServer {
         runtime.spawn(async move {
             let listening = sender.clone();
             // Who waits for the address has gone, or gets it before the reason of a failure.
-            let ended = app::serve(&settings, play_in_core, move |address| _ = listening.send(Ok(address)), pending()).await;
+            let ended = app::serve(&settings, Server::new(play_in_core), move |address| _ = listening.send(Ok(address)), pending()).await;
             let _ = sender.send(ended.and_then(|()| Err(convengine_host_base::exit::Failure::service_unavailable("the server has ended"))));
         });
         let address = started.recv().context("the server panicked while it started")?.map_err(|failure| anyhow!("{failure}"))?;

@@ -7,6 +7,7 @@ use tokio::runtime;
 use convengine_access::{self as access, security_log};
 use convengine_content::config::{export, import, json_schema, lint, nlu};
 use convengine_content::knowledge::document_process;
+use convengine_host::app::{self, Server};
 use convengine_host::arguments::{Arguments, AuditCommand, ClusterCommand, Command, KnowledgeCommand, SecretCommand, SnapshotCommand};
 use convengine_host::ops::backup;
 use convengine_host::ops::forget;
@@ -17,7 +18,7 @@ use convengine_host::ops::replay;
 use convengine_host::ops::retention;
 use convengine_host::ops::secret;
 use convengine_host::ops::snapshot;
-use convengine_host::{app, mcp_stdio, restate};
+use convengine_host::{mcp_stdio, restate};
 use convengine_host_base::exit::Failure;
 use convengine_host_base::print_line;
 use convengine_player::play_in_core;
@@ -150,7 +151,7 @@ fn run_on_runtime(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> R
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|error| Failure::service_unavailable(format!("cannot listen for signals: {error}")))?;
-    app::serve(settings, play_in_core, |address| print_line!("convengine listening on http://{address}"), stop).await
+    app::serve(settings, Server::new(play_in_core), |address| print_line!("convengine listening on http://{address}"), stop).await
 }
 
 async fn work(settings: &Settings) -> Result<(), Failure> {

@@ -59,10 +59,22 @@ void startAutosave(simulator);
 // Caching the page must not delay its start.
 if (import.meta.env.PROD) void simulator.ready.catch(() => {}).then(() => pageUpdate.register());
 
-/** Opens the session in the address, or else plays the first sample. */
+/** Opens the session in the address, or else the served project, or else plays the first sample. */
 async function open(): Promise<void> {
-  if (linkedSession() === undefined) await simulator.playOpening();
-  else await openFragment();
+  if (linkedSession() !== undefined) await openFragment();
+  else if (isProjectServed()) await openProject();
+  else await simulator.playOpening();
+}
+
+/** Whether `convengine dev` serves the page. */
+function isProjectServed(): boolean {
+  return document.querySelector('meta[name="convengine-project"]') !== null;
+}
+
+async function openProject(): Promise<void> {
+  const { Project } = await import('./session/project.svelte');
+  simulator.project = new Project(simulator);
+  await simulator.project.start();
 }
 
 /** Opens the session in the address; if there already is one, the page asks first. */

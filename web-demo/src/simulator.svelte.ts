@@ -9,6 +9,7 @@ import { START_EVENT, type FlowEvent } from './flow/event';
 import { playedKind } from './flow/flow-pack';
 import type { LateIssues } from './late-issues.svelte';
 import { findSample, samples, type Sample } from './samples';
+import type { Project } from './session/project.svelte';
 import type { SavedSession } from './session/session-store';
 import type { UserInput } from './session/turn-data';
 import { Tree } from './tree.svelte';
@@ -47,6 +48,8 @@ export class Simulator {
   savedSessions = $state.raw<SavedSession[]>([]);
   /** Whether the page is as it opened: the user has neither sent, opened nor edited anything. */
   untouched = $state(true);
+  /** The folder that the packs come from, if `convengine dev` serves the page. */
+  project = $state.raw<Project>();
   /** The number of turns that are running or queued. */
   busy = $state(0);
 

@@ -1,0 +1,117 @@
+//! What the page asks of `convengine dev`: the files of the project, and what happens to them.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, IF_MATCH, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{Receiver, Sender};
+
+use super::Change;
+use super::folder::{ProjectFolder, WriteError, hash};
+
+/// What tells the page that it shows a project.
+const MARK: &str = "<meta name=\"convengine-project\">";
+
+#[derive(Debug, Clone)]
+struct Project {
+    folder: Arc<ProjectFolder>,
+    changes: Sender<Change>,
+}
+
+/// The routes: the page itself, `/dev/project`, `/dev/files/{name}` and `/dev/events`. Pages of other origins are refused.
+pub fn build(folder: Arc<ProjectFolder>, changes: Sender<Change>) -> Router {
+    Router::new()
+        .route("/", get(page))
+        .route("/dev/project", get(list))
+        .route("/dev/files/{name}", get(read).put(write))
+        .route("/dev/events", get(events))
+        .layer(from_fn(refuse_other_origins))
+        .with_state(Project { folder, changes })
+}
+
+/// A page that is open elsewhere in the browser must not read or change the files.
+async fn refuse_other_origins(request: Request, next: Next) -> Response {
+    let header = |name| request.headers().get(name).map(HeaderValue::as_bytes);
+    let own = header(HOST).map(|host| [b"http://", host].concat());
+    if header(ORIGIN).is_some_and(|origin| own.as_deref() != Some(origin)) {
+        return (StatusCode::FORBIDDEN, "only the page of this server may use its files").into_response();
+    }
+    next.run(request).await
+}
+
+/// The page, which then reads the project.
+async fn page() -> Response {
+    let Some(index) = convengine_page::read_file("index.html") else {
+        return (StatusCode::NOT_FOUND, "this build has no page; build it with `cargo xtask page`").into_response();
+    };
+    let text = String::from_utf8_lossy(&index).replacen("<head>", &format!("<head>{MARK}"), 1);
+    ([(CONTENT_TYPE, "text/html; charset=utf-8"), (CACHE_CONTROL, "no-store")], text).into_response()
+}
+
+async fn list(State(project): State<Project>) -> Response {
+    let name = project.folder.path().file_name().map(|it| it.to_string_lossy().into_owned());
+    match project.folder.packs() {
+        Ok(files) => Json(json!({"name": name, "files": files})).into_response(),
+        Err(error) => unreadable(&error),
+    }
+}
+
+async fn read(State(project): State<Project>, Path(name): Path<String>) -> Response {
+    match project.folder.read(&name) {
+        Ok(Some(text)) => ([(ETAG, tag(&text)), (CONTENT_TYPE, "application/json".to_owned())], text).into_response(),
+        Ok(None) => not_found(&name),
+        Err(error) => unreadable(&error),
+    }
+}
+
+async fn write(State(project): State<Project>, Path(name): Path<String>, headers: HeaderMap, text: String) -> Response {
+    let Some(expected) = headers.get(IF_MATCH).and_then(|it| it.to_str().ok()) else {
+        return (StatusCode::PRECONDITION_REQUIRED, "expected If-Match with the tag of the text that was changed").into_response();
+    };
+    match project.folder.write(&name, &text, expected.trim_matches('"')) {
+        Ok(()) => (StatusCode::NO_CONTENT, [(ETAG, tag(&text))]).into_response(),
+        Err(WriteError::Conflict) => {
+            (StatusCode::PRECONDITION_FAILED, format!("'{name}' was changed or removed meanwhile")).into_response()
+        }
+        Err(WriteError::Io(error)) => (StatusCode::INTERNAL_SERVER_ERROR, format!("cannot write '{name}': {error}")).into_response(),
+    }
+}
+
+async fn events(State(project): State<Project>) -> impl IntoResponse {
+    Sse::new(stream(project.changes.subscribe())).keep_alive(KeepAlive::default())
+}
+
+fn stream(receiver: Receiver<Change>) -> impl Stream<Item = Result<Event, Infallible>> {
+    unfold(receiver, async |mut receiver| match receiver.recv().await {
+        Ok(Change::End) | Err(RecvError::Closed) => None,
+        Ok(change) => {
+            let event = Event::default().event("change").json_data(&change).unwrap_or_default();
+            Some((Ok(event), receiver))
+        }
+        Err(RecvError::Lagged(_)) => Some((Ok(Event::default().event("missed").data("{}")), receiver)),
+    })
+}
+
+fn tag(text: &str) -> String {
+    format!("\"{}\"", hash(text))
+}
+
+fn not_found(name: &str) -> Response {
+    (StatusCode::NOT_FOUND, format!("the project has no pack '{name}'")).into_response()
+}
+
+fn unreadable(error: &std::io::Error) -> Response {
+    (StatusCode::INTERNAL_SERVER_ERROR, format!("cannot read the folder: {error}")).into_response()
+}
