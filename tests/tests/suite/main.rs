@@ -26,6 +26,7 @@ mod demo;
 mod deployments;
 mod derived_audit;
 mod desk;
+mod dev;
 mod drafts;
 mod embed;
 mod embedding_stub;
