@@ -6,12 +6,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::Router;
 use axum::extract::{Path, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, IF_MATCH, ORIGIN};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_MATCH, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use convengine_host::api::response_headers::page_policy;
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use serde_json::json;
@@ -57,7 +58,9 @@ async fn page() -> Response {
         return (StatusCode::NOT_FOUND, "this build has no page; build it with `cargo xtask page`").into_response();
     };
     let text = String::from_utf8_lossy(&index).replacen("<head>", &format!("<head>{MARK}"), 1);
-    ([(CONTENT_TYPE, "text/html; charset=utf-8"), (CACHE_CONTROL, "no-store")], text).into_response()
+    let mut response = ([(CONTENT_TYPE, "text/html; charset=utf-8"), (CACHE_CONTROL, "no-store")], text).into_response();
+    response.headers_mut().extend(page_policy("index.html").map(|it| (CONTENT_SECURITY_POLICY, it)));
+    response
 }
 
 async fn list(State(project): State<Project>) -> Response {
