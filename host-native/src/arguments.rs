@@ -28,6 +28,11 @@ pub enum Command {
         #[arg(long, env = "CONVENGINE_RUNTIME", value_enum, default_value_t)]
         runtime: Runtime,
     },
+    /// Run the server on a folder: its packs and talks are taken over at each save, and the page edits them
+    Dev {
+        /// The folder, whose convengine.toml is read [default: the current folder]
+        folder: Option<PathBuf>,
+    },
     /// Run the turns that a Restate cluster passes on
     Worker,
     /// Manage the versions of the worker that a Restate cluster calls

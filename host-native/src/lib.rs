@@ -7,6 +7,7 @@ pub mod api;
 pub mod app;
 pub mod arguments;
 pub mod auth;
+pub mod dev;
 pub mod mcp_stdio;
 pub mod ops;
 #[cfg(feature = "restate")]

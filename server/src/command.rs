@@ -1,5 +1,7 @@
 //! Dispatches the commands of `convengine` and maps their results to exit codes.
 
+use std::env;
+use std::path::Path;
 use std::process::ExitCode;
 
 use tokio::runtime;
@@ -9,6 +11,7 @@ use convengine_content::config::{export, import, json_schema, lint, nlu};
 use convengine_content::knowledge::document_process;
 use convengine_host::app::{self, Server};
 use convengine_host::arguments::{Arguments, AuditCommand, ClusterCommand, Command, KnowledgeCommand, SecretCommand, SnapshotCommand};
+use convengine_host::dev;
 use convengine_host::ops::backup;
 use convengine_host::ops::forget;
 use convengine_host::ops::journal_export;
@@ -30,11 +33,12 @@ use convengine_turns::audit::materialise;
 pub fn run(arguments: Arguments) -> ExitCode {
     let Arguments { command, options } = arguments;
     // The program may be replaced while it runs.
-    if let Ok(program) = std::env::current_exe() {
+    if let Ok(program) = env::current_exe() {
         document_process::use_program(program);
     }
     let result = match command {
         Command::Serve { runtime } => run_server(&options, runtime),
+        Command::Dev { folder } => run_dev(options, folder.as_deref()),
         Command::Worker => run_worker(&options),
         Command::Cluster { command } => run_cluster(&options, command),
         Command::Migrate => run_with_settings(&options, migrate),
@@ -124,6 +128,19 @@ fn run_snapshot(options: &Options, command: SnapshotCommand) -> Result<(), Failu
 
 fn run_server(options: &Options, runtime: Runtime) -> Result<(), Failure> {
     run_on_runtime(&load_for_all_tenants(options)?.with_runtime(runtime), serve)
+}
+
+/// Runs the server on a folder, with the settings in it. Paths in the settings are relative to the folder.
+fn run_dev(options: Options, folder: Option<&Path>) -> Result<(), Failure> {
+    if let Some(folder) = folder {
+        env::set_current_dir(folder)
+            .map_err(|error| Failure::invalid_usage(format!("cannot use the folder {}: {error}", folder.display())))?;
+    }
+    let settings = dev::load_settings(options)?;
+    run_on_runtime(&settings.clone(), async |_| {
+        let stop = stop_signal().map_err(|error| Failure::service_unavailable(format!("cannot listen for signals: {error}")))?;
+        dev::run(settings, play_in_core, |address| print_line!("convengine listening on http://{address}"), stop).await
+    })
 }
 
 fn run_worker(options: &Options) -> Result<(), Failure> {

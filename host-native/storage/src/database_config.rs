@@ -41,6 +41,15 @@ impl DatabaseConfig {
         std::fs::File::open(log)?.sync_data()
     }
 
+    /// Creates the folder of an SQLite file if it is missing.
+    pub fn create_folder(&self) -> std::io::Result<()> {
+        let file = SqliteConnectOptions::from_str(&self.url).map(|it| it.get_filename().to_owned());
+        match file.as_deref().ok().and_then(std::path::Path::parent).filter(|_| !self.is_postgres()) {
+            Some(folder) if !folder.as_os_str().is_empty() => std::fs::create_dir_all(folder),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the URL without its passwords.
     pub fn redacted_url(&self) -> String {
         redact_url(&self.url)

@@ -12,7 +12,6 @@ use axum::middleware::{Next, from_fn};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use convengine_host::api::response_headers::page_policy;
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use serde_json::json;
@@ -21,6 +20,7 @@ use tokio::sync::broadcast::{Receiver, Sender};
 
 use super::Change;
 use super::folder::{ProjectFolder, WriteError, hash};
+use crate::api::response_headers::page_policy;
 
 /// What tells the page that it shows a project.
 const MARK: &str = "<meta name=\"convengine-project\">";
