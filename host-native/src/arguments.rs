@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use convengine_access::command::KeyCommand;
+use convengine_project::init::Kind;
 use convengine_settings::{Options, Runtime};
 
 /// A deterministic conversation engine: server and tools.
@@ -22,6 +23,14 @@ pub struct Arguments {
 /// The subcommands.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
+    /// Make a folder with an assistant or tables, talks, settings, and files for coding assistants and editors
+    Init {
+        /// The folder, which is made; its name becomes the id [default: the current folder, which must be empty]
+        name: Option<PathBuf>,
+        /// What it holds [default: what you answer on a terminal, else assistant]
+        #[arg(long, value_enum)]
+        kind: Option<Kind>,
+    },
     /// Run the server
     Serve {
         /// Where turns run: in this process, or on the workers of a Restate cluster

@@ -25,6 +25,7 @@ use convengine_host::{mcp_stdio, restate};
 use convengine_host_base::exit::Failure;
 use convengine_host_base::print_line;
 use convengine_player::play_in_core;
+use convengine_project::init;
 use convengine_settings::{LoggingSettings, Options, Runtime, Settings};
 use convengine_storage::{self as storage, schema};
 use convengine_turns::audit::materialise;
@@ -37,6 +38,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         document_process::use_program(program);
     }
     let result = match command {
+        Command::Init { name, kind } => init::run(name.as_deref(), kind),
         Command::Serve { runtime } => run_server(&options, runtime),
         Command::Dev { folder } => run_dev(options, folder.as_deref()),
         Command::Worker => run_worker(&options),

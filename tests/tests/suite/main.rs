@@ -43,6 +43,7 @@ mod harness;
 mod host_packs;
 mod http;
 mod identity;
+mod init;
 mod invariants;
 mod json_schema;
 mod knowledge;

@@ -1,4 +1,5 @@
-//! The tutorials in `docs/start`, followed word by word: every file is written, every command runs, every output is compared.
+//! The tutorials in `docs/start`, and the skills of a new project, followed word by word: every file is written, every command runs, every
+//! output is compared.
 //!
 //! A block of a page is ```` ```json file=NAME ```` or ```` ```talk file=NAME ````, a file to be written, or ```` ```console ````:
 //! lines that begin with `$ ` are commands, the lines below one are its output, in which `…` stands for any text. A word of a command
@@ -17,6 +18,7 @@ use convengine_tests::{root, server_binary};
 use uuid::Uuid;
 
 use crate::harness::TIMEOUT;
+use crate::sources::files;
 
 /// Programs that a page starts in another terminal: the beginning of the command, the printed port, and the beginning of the line that
 /// says that it is ready.
@@ -209,8 +211,9 @@ impl Drop for Terminal {
     }
 }
 
-fn follow(page: &str) {
-    let text = fs::read_to_string(root().join("docs/start").join(page)).unwrap();
+/// Follows a page that has at least so many files and commands.
+fn follow(page: &str, least_files: usize, least_commands: usize) {
+    let text = fs::read_to_string(root().join(page)).unwrap();
     let mut terminal = Terminal::open();
     let (mut files, mut commands) = (0, 0);
     for block in blocks(&text) {
@@ -230,21 +233,37 @@ fn follow(page: &str) {
             }
         }
     }
-    assert!(files >= 4 && commands >= 8, "{page} has {files} files and {commands} commands");
+    assert!(files >= least_files && commands >= least_commands, "{page} has {files} files and {commands} commands");
 }
 
 /// On SQLite only, because the page uses the default database.
 #[test]
 #[on(no_database)]
 fn the_first_pack_is_built_as_printed_on_sqlite() {
-    follow("first-pack.md");
+    follow("docs/start/first-pack.md", 4, 8);
 }
 
 /// On SQLite only, because the page uses the default database.
 #[test]
 #[on(no_database)]
 fn the_first_assistant_is_built_as_printed_on_sqlite() {
-    follow("first-assistant.md");
+    follow("docs/start/first-assistant.md", 4, 8);
+}
+
+#[test]
+#[on(no_database)]
+fn a_new_project_is_made_as_printed() {
+    follow("docs/start/new-project.md", 0, 8);
+}
+
+#[test]
+#[on(no_database)]
+fn the_examples_of_skills_work() {
+    let skills = files("host-native/project/template/common/_agents/skills", &["SKILL.md"]);
+    assert_eq!(skills.len(), 5, "{skills:?}");
+    for skill in skills {
+        follow(&skill.strip_prefix(root()).unwrap().display().to_string(), 2, 2);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::project::Project;
 
 /// Folders whose texts reach users, operators or developers.
-const FOLDERS: [&str; 18] = [
+const FOLDERS: [&str; 19] = [
     "core",
     "extension/src",
     "host-native/src",
@@ -17,6 +17,7 @@ const FOLDERS: [&str; 18] = [
     "host-native/content/src",
     "host-native/effects/src",
     "host-native/page/src",
+    "host-native/project/src",
     "host-native/redaction/src",
     "host-native/restate/src",
     "host-native/settings/src",
