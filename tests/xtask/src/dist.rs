@@ -13,6 +13,21 @@ use crate::{build_tools, npm, page, sh};
 /// The profile of cargo.
 const PROFILE: &str = "dist";
 
+/// What programs embed: the core, and the crates that it is made of.
+const CRATES: [&str; 11] = [
+    "convengine-config",
+    "convengine-core",
+    "convengine-derive",
+    "convengine-flow",
+    "convengine-lint",
+    "convengine-pack",
+    "convengine-tables",
+    "convengine-text",
+    "convengine-turn",
+    "convengine-understanding",
+    "convengine-values",
+];
+
 /// A platform that the program is built for.
 struct Target {
     name: &'static str,
@@ -48,8 +63,25 @@ pub fn make(project: &Project, targets: &[&str]) -> Result<()> {
     sh::print_progress("packing the program");
     sh::run(build_tools::command(project).arg("dist").arg(&folder).args(&programs))?;
     npm::copy_package(project, &folder)?;
+    package_crates(project, &folder)?;
     sh::run(build_tools::command(project).arg("checksums").arg(&folder))?;
     println!("{}", folder.display());
+    Ok(())
+}
+
+/// Packs the crates of the core as they are published, and compiles them from the packages.
+fn package_crates(project: &Project, to: &Path) -> Result<()> {
+    sh::print_progress("packing the crates");
+    let mut command = project.cargo(&["package", "--locked", "--allow-dirty"]);
+    for name in CRATES {
+        command.args(["--package", name]);
+    }
+    sh::run(&mut command)?;
+    for name in CRATES {
+        let file = format!("{name}-{}.crate", env!("CARGO_PKG_VERSION"));
+        let packed = project.target.join("package").join(&file);
+        fs::copy(&packed, to.join(&file)).with_context(|| format!("cannot copy '{}'", packed.display()))?;
+    }
     Ok(())
 }
 
