@@ -4,6 +4,7 @@ mod bench;
 mod budget;
 mod build;
 mod build_tools;
+mod compress;
 mod deny;
 mod dist;
 mod docs;
