@@ -1,7 +1,7 @@
 //! Serves the page embedded in the binary, precompressed where the build provides it.
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use convengine_access::api_error::{ApiError, path_not_found};
 use convengine_page::{Content, PageFile, load_file};
 
@@ -19,6 +19,9 @@ pub fn serve(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response
     let path = match uri.path().trim_start_matches('/') {
         "" => "index.html",
         "desk" => "desk.html",
+        // Links of the book are relative to its folder.
+        "docs" => return Ok(Redirect::permanent("/docs/").into_response()),
+        "docs/" => "docs/index.html",
         path => path,
     };
     // Precompressed variants are not served under their own names.

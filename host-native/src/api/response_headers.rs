@@ -18,6 +18,12 @@ const SCRIPT_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src *; base-uri 'none'; frame-ancestors 'none'",
 );
 
+/// For pages of the book, whose styles are partly in attributes. Its text is the product's own.
+const BOOK_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+
 /// The headers of every response.
 pub const HEADERS: [(HeaderName, HeaderValue); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
@@ -42,6 +48,9 @@ pub async fn add(mut response: Response) -> Response {
 
 /// The content security policy of a file of the page, if it is not that of other responses.
 pub fn page_policy(path: &str) -> Option<HeaderValue> {
+    if path.starts_with("docs/") && path.ends_with(".html") {
+        return Some(BOOK_POLICY);
+    }
     match path.rsplit_once('.')?.1 {
         "html" => Some(PAGE_POLICY),
         "js" => Some(SCRIPT_POLICY),

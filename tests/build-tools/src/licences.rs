@@ -32,7 +32,8 @@ pub fn check(manifests: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn read_metadata(manifest: &str) -> Result<Value> {
+/// Returns what cargo knows of a workspace and its dependencies.
+pub fn read_metadata(manifest: &str) -> Result<Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     let output = command.args(["metadata", "--format-version", "1", "--all-features", "--locked", "--manifest-path", manifest]).output()?;

@@ -1,5 +1,7 @@
 //! What `cargo xtask` does with libraries that take long to compile: it calls this program, which is compiled beside the server.
 
+mod book;
+mod dist;
 mod licences;
 mod meter;
 
@@ -13,7 +15,11 @@ use wasm_bindgen_cli_support::Bindgen;
 const USAGE: &str = "\
 usage: build-tools bind MODULE FOLDER     writes a module for browsers, and its JavaScript, into a folder
        build-tools meter MODULE PAGES     adds the meter to the interpreter of scripts, and limits its memory
-       build-tools licences MANIFEST…     checks licences and sources of all dependencies of workspaces";
+       build-tools licences MANIFEST…     checks licences and sources of all dependencies of workspaces
+       build-tools book SOURCES FOLDER    builds the book of the documentation into a folder
+       build-tools dist FOLDER TARGET=PROGRAM=LIBRARIES…
+                                          packs the built program of each target, and writes all packages into an empty folder
+       build-tools checksums FOLDER       writes the checksums of all files of a folder";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,6 +28,11 @@ fn main() -> ExitCode {
         ["bind", module, folder] => bind(Path::new(module), Path::new(folder)),
         ["meter", module, pages] => add_meter(Path::new(module), pages),
         ["licences", manifests @ ..] if !manifests.is_empty() => licences::check(manifests),
+        ["book", sources, folder] => book::build(Path::new(sources), Path::new(folder)),
+        ["dist", folder, programs @ ..] if !programs.is_empty() => {
+            dist::create_empty(Path::new(folder)).and_then(|()| dist::pack(Path::new(folder), programs))
+        }
+        ["checksums", folder] => dist::write_checksums(Path::new(folder)),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -1,5 +1,6 @@
 //! Finds or installs the tools that the commands need.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -25,12 +26,23 @@ pub enum WasmCompiler {
     },
 }
 
+/// A compiler for another platform.
+pub enum CrossCompiler {
+    /// The active toolchain, which has the target.
+    Active,
+    /// The distribution's compiler, which compiles the standard library from its source.
+    Distribution,
+}
+
 /// The target the modules of the browser are compiled for.
 pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
 const DISTRIBUTION_COMPILER: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-19"];
 const DISTRIBUTION_RUSTC: &str = "/usr/bin/rustc";
 const STD_SOURCE: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
+
+/// Variables of the active toolchain, which would mix it into a build by another one.
+pub const ACTIVE_ONLY: [&str; 4] = ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "LD_LIBRARY_PATH"];
 
 /// The time in which rustup must have reached its host; where it cannot, it would wait forever.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
@@ -74,6 +86,48 @@ pub fn ensure_wasm_compiler(project: &Project, required: &str) -> Result<WasmCom
     })
 }
 
+/// Returns a compiler for another platform, and ensures that there is a C compiler for it; installs what is missing.
+pub fn ensure_cross_compiler(project: &Project, target: &str, gcc: &str) -> Result<CrossCompiler> {
+    let (compiler, package) = (format!("{gcc}-gcc"), format!("gcc-{gcc}"));
+    if !sh::is_on_path(&compiler) && can_install() {
+        warn(apt_install("a C compiler for another platform", &[&package]));
+    }
+    if !sh::is_on_path(&compiler) {
+        bail!("no {compiler}; run `sudo apt-get install {package}`");
+    }
+    let is_active = || has_std_of(project.command("rustc"), target);
+    if !is_active() && can_reach_rustup(project) {
+        sh::print_progress(&format!("installing a compiler for another platform: rustup target add {target}"));
+        warn(sh::run_within(RUSTUP_LIMIT, project.command("rustup").args(["target", "add", target])));
+    }
+    if is_active() {
+        return Ok(CrossCompiler::Active);
+    }
+    let required = parse_minor_version(env!("CARGO_PKG_RUST_VERSION")).context("expected a version of Rust")?;
+    let is_found = || is_version(Command::new(DISTRIBUTION_RUSTC), required) && Path::new(STD_SOURCE).is_file();
+    if !is_found() && can_install() {
+        warn(apt_install("a compiler for another platform", &DISTRIBUTION_COMPILER));
+    }
+    if !is_found() {
+        let packages = DISTRIBUTION_COMPILER.join(" ");
+        bail!("no Rust for {target}; run `rustup target add {target}` or, on Debian, `sudo apt-get install {packages}`");
+    }
+    Ok(CrossCompiler::Distribution)
+}
+
+/// Returns a call of the distribution's cargo, without what configures the active toolchain.
+pub fn distribution_cargo(project: &Project, arguments: &[&str]) -> Command {
+    let mut command = project.command("/usr/bin/cargo");
+    command.args(arguments);
+    for name in ACTIVE_ONLY {
+        command.env_remove(name);
+    }
+    let mut path = OsString::from("/usr/bin:");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    command.env("PATH", path).env("RUSTC", DISTRIBUTION_RUSTC);
+    command
+}
+
 /// Finds a toolchain of rustup that has the target.
 fn find_toolchain(project: &Project, required: (u32, u32)) -> Option<WasmCompiler> {
     let is_found = |rustc: &dyn Fn() -> Command| is_version(rustc(), required) && has_target(rustc());
@@ -98,8 +152,13 @@ fn find_distribution_compiler(required: (u32, u32)) -> Option<WasmCompiler> {
     (!builds_std || Path::new(STD_SOURCE).is_file()).then_some(WasmCompiler::Distribution { builds_std })
 }
 
-fn has_target(mut rustc: Command) -> bool {
-    let folder = sh::output(rustc.args(["--print", "target-libdir", "--target", WASM_TARGET]));
+fn has_target(rustc: Command) -> bool {
+    has_std_of(rustc, WASM_TARGET)
+}
+
+/// Whether a compiler has the standard library of a target.
+fn has_std_of(mut rustc: Command, target: &str) -> bool {
+    let folder = sh::output(rustc.args(["--print", "target-libdir", "--target", target]));
     folder.is_some_and(|folder| fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some()))
 }
 

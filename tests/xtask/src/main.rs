@@ -4,7 +4,9 @@ mod bench;
 mod budget;
 mod build;
 mod build_tools;
+mod compress;
 mod deny;
+mod dist;
 mod docs;
 mod fixtures;
 mod install;
@@ -46,6 +48,9 @@ usage: cargo xtask COMMAND
   python            builds the Python interpreter of script nodes
   page              builds the browser engine, the Python interpreter and the page
   npm               builds the browser engine as an npm package, into target/npm
+  dist [TARGET…]    makes what people install, into target/dist: archives, packages of Debian, Python and npm, and a container image, with
+                    checksums, licences and a bill of materials; for this machine, or for the targets x86_64-unknown-linux-gnu
+                    and aarch64-unknown-linux-gnu
   extension         builds the example extension
   deny              checks licences, sources and known vulnerabilities of the dependencies
   teeth             mutation tests: changes every expectation of the corpus, one at a time (--leaves), and breaks a copy of the
@@ -85,6 +90,7 @@ fn main() -> ExitCode {
         ["python"] => |project, _| python::build(project),
         ["page"] => |project, _| page::build(project),
         ["npm"] => |project, _| npm::build(project),
+        ["dist", ..] => |project, words| dist::make(project, words.get(1..).unwrap_or(&[])),
         ["extension"] => |project, _| wasm::build_extension(project),
         ["bench", ..] => |project, words| bench::run(project, words.get(1..).unwrap_or(&[])),
         ["teeth"] => |project, _| teeth::check_expectations(project).and_then(|()| teeth::check_sabotages(project, &[])),

@@ -64,6 +64,12 @@ pub fn folder(project: &Project) -> PathBuf {
     project.target.join("npm/convengine")
 }
 
+/// Copies the finished package, as it is published, into another folder.
+pub fn copy_package(project: &Project, to: &Path) -> Result<()> {
+    let name = format!("convengine-{}.tgz", env!("CARGO_PKG_VERSION"));
+    copy(&project.target.join("npm").join(&name), &to.join(&name))
+}
+
 /// Replaces the file names that wasm-bindgen derives from the crate's name.
 fn rename_files(text: &str, name: &str) -> String {
     text.replace("convengine_wasm_bg.wasm", &format!("{name}.wasm")).replace("convengine_wasm.d.ts", &format!("{name}.d.ts"))

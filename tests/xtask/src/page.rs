@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 
 use crate::project::Project;
 use crate::wasm::Purpose;
-use crate::{install, python, sh, wasm};
+use crate::{build_tools, compress, install, python, sh, wasm};
 
 /// Builds the browser engine, the interpreter of scripts and the page, as they are published.
 pub fn build(project: &Project) -> Result<()> {
@@ -23,10 +23,14 @@ pub fn build(project: &Project) -> Result<()> {
     bundle(project, Purpose::Release)
 }
 
-/// Builds the page from the engine that was built last.
+/// Builds the page from the engine that was built last, and the book beside it. The build tools have to be built.
 pub fn bundle(project: &Project, purpose: Purpose) -> Result<()> {
     sh::print_progress("building the page");
-    sh::run(&mut bundle_command(project, purpose))
+    sh::run(&mut bundle_command(project, purpose))?;
+    sh::print_progress("building the book");
+    let book = folder(project).join("docs");
+    sh::run(build_tools::command(project).arg("book").arg("docs").arg(&book))?;
+    compress::compress_below(project, &book, purpose)
 }
 
 fn bundle_command(project: &Project, purpose: Purpose) -> Command {

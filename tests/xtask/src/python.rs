@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::install::{self, WASM_TARGET, WasmCompiler};
 use crate::project::Project;
-use crate::{build_tools, page, sh, wasm};
+use crate::{build_tools, compress, page, sh, wasm};
 
 /// The largest memory of an instance: 192 MiB, since a buffer that grows exists twice for a moment.
 const MAX_PAGES: u64 = 3072;
@@ -19,16 +19,6 @@ const FLAGS: &str = "--cfg getrandom_backend=\"custom\"";
 
 /// The optimiser's passes.
 const PASSES: [&str; 3] = ["-O1", "--strip-debug", "--strip-producers"];
-
-/// Compresses the file that is its argument as the page's build does with others: that takes half a minute, so the result is cached as well.
-const COMPRESS: &str = "
-const { readFileSync, writeFileSync } = require('node:fs');
-const { brotliCompressSync, constants, gzipSync } = require('node:zlib');
-const bytes = readFileSync(process.argv[1]);
-const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length, [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS };
-writeFileSync(process.argv[1] + '.br', brotliCompressSync(bytes, { params }));
-writeFileSync(process.argv[1] + '.gz', gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }));
-";
 
 /// The name of the module in the page.
 const FILE: &str = "python.wasm";
@@ -148,7 +138,7 @@ fn compile(project: &Project, compiler: &WasmCompiler, cached: &Path) -> Result<
     sh::run(build_tools::command(project).arg("meter").arg(&unfinished).arg(MAX_PAGES.to_string()))?;
     let mut optimise = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
     sh::run(optimise.args(PASSES).args(wasm::FEATURES).arg(&unfinished).arg("-o").arg(&unfinished))?;
-    sh::run(project.command("node").args(["-e", COMPRESS]).arg(&unfinished))?;
+    compress::compress_file(project, &unfinished)?;
     // The module comes last, because its presence means that all are there.
     for ending in ENDINGS.into_iter().rev() {
         fs::rename(with_ending(&unfinished, ending), with_ending(cached, ending))?;
@@ -172,7 +162,7 @@ fn fingerprint(project: &Project) -> Result<String> {
         hasher.write(file.strip_prefix(&project.root)?.as_os_str().as_encoded_bytes());
         hasher.write(&fs::read(&file).with_context(|| format!("cannot read '{}'", file.display()))?);
     }
-    for text in [FLAGS, COMPRESS, include_str!("../../build-tools/src/meter.rs")].into_iter().chain(PASSES) {
+    for text in [FLAGS, compress::SCRIPT, include_str!("../../build-tools/src/meter.rs")].into_iter().chain(PASSES) {
         hasher.write(text.as_bytes());
     }
     hasher.write(&fs::read(project.web_demo().join("package-lock.json"))?);

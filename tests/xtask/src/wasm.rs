@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::install::{self, WASM_TARGET, WasmCompiler};
+use crate::install::{self, ACTIVE_ONLY, WASM_TARGET, WasmCompiler};
 use crate::project::Project;
 use crate::{build_tools, sh};
 
@@ -27,9 +27,6 @@ const PASSES: [&str; 2] = ["-O2", "--strip-target-features"];
 /// Variables of an outer cargo or of the native build, which would misconfigure the build of the browser engine.
 const NATIVE_ONLY: [&str; 5] =
     ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WORKSPACE_WRAPPER"];
-
-/// Variables of the active toolchain, which would mix it into a build by another one.
-const ACTIVE_ONLY: [&str; 4] = ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "LD_LIBRARY_PATH"];
 
 /// A module; a page loads only those that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,17 +183,11 @@ fn without_active_toolchain(command: &mut Command) -> &mut Command {
 }
 
 fn distribution_cargo(project: &Project, arguments: &[&str], builds_std: bool) -> Command {
-    let mut command = project.command("/usr/bin/cargo");
-    command.args(arguments);
-    for name in ACTIVE_ONLY {
-        command.env_remove(name);
-    }
+    let mut command = install::distribution_cargo(project, arguments);
     if builds_std {
         command.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC_BOOTSTRAP", "1");
     }
-    let mut path = std::ffi::OsString::from("/usr/bin:");
-    path.push(std::env::var_os("PATH").unwrap_or_default());
-    command.env("PATH", path).env("RUSTC", "/usr/bin/rustc").env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19");
+    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19");
     command
 }
 

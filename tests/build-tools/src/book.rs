@@ -1,0 +1,137 @@
+//! Builds the book from `docs`: pages for browsers, the same pages in Markdown, and `llms.txt` for readers that are programs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use mdbook_driver::MDBook;
+use mdbook_driver::book::BookItem;
+
+use crate::dist::sha256;
+
+/// What the server calls the folder of the book.
+const FOLDER: &str = "docs";
+
+/// Builds the book into an empty folder.
+pub fn build(sources: &Path, to: &Path) -> Result<()> {
+    if to.exists() {
+        fs::remove_dir_all(to).with_context(|| format!("cannot empty '{}'", to.display()))?;
+    }
+    let mut book = MDBook::load(sources)?;
+    book.config.build.build_dir = std::path::absolute(to)?;
+    book.build()?;
+    let chapters = copy_chapters(&book, sources, to)?;
+    fs::write(to.join("llms.txt"), list_chapters(&book, &chapters)?)?;
+    for page in files_below(to)?.iter().filter(|path| path.extension().is_some_and(|it| it == "html")) {
+        move_scripts_out(page, to)?;
+    }
+    Ok(())
+}
+
+/// Copies the sources of all chapters; returns their first paragraphs by path.
+fn copy_chapters(book: &MDBook, sources: &Path, to: &Path) -> Result<BTreeMap<PathBuf, String>> {
+    let mut abstracts = BTreeMap::new();
+    for path in chapter_paths(book) {
+        let text = fs::read_to_string(sources.join(&path)).with_context(|| format!("cannot read the chapter '{}'", path.display()))?;
+        let target = to.join(&path);
+        fs::create_dir_all(target.parent().context("a chapter is in a folder")?)?;
+        fs::write(target, &text)?;
+        abstracts.insert(path, first_paragraph(&text));
+    }
+    Ok(abstracts)
+}
+
+fn chapter_paths(book: &MDBook) -> Vec<PathBuf> {
+    let path = |item: &BookItem| if let BookItem::Chapter(chapter) = item { chapter.source_path.clone() } else { None };
+    book.iter().filter_map(path).collect()
+}
+
+/// The list of chapters in the order of the book, each with its first paragraph, in the format of llmstxt.org.
+fn list_chapters(book: &MDBook, abstracts: &BTreeMap<PathBuf, String>) -> Result<String> {
+    let mut text = format!("# {}\n", book.config.book.title.as_deref().unwrap_or("ConvEngine"));
+    if let Some(description) = &book.config.book.description {
+        write!(text, "\n> {description}\n")?;
+    }
+    for item in book.iter() {
+        match item {
+            BookItem::PartTitle(title) => write!(text, "\n## {title}\n\n")?,
+            BookItem::Chapter(chapter) => {
+                let Some(path) = &chapter.source_path else { continue };
+                let about = abstracts.get(path).map_or("", String::as_str);
+                writeln!(text, "* [{}](/{FOLDER}/{}): {about}", chapter.name, path.display())?;
+            }
+            _ => {}
+        }
+    }
+    Ok(text)
+}
+
+/// The first paragraph that is text, on one line.
+fn first_paragraph(markdown: &str) -> String {
+    let mut paragraphs = markdown.split("\n\n").map(str::trim);
+    let is_text = |paragraph: &&str| paragraph.starts_with(|first: char| first.is_alphanumeric() || first == '`' || first == '[');
+    paragraphs.find(is_text).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Moves the scripts within a page into files, because the policy of the server's pages runs no others.
+fn move_scripts_out(page: &Path, book: &Path) -> Result<()> {
+    const OPEN: &str = "<script>";
+    const CLOSE: &str = "</script>";
+    let text = fs::read_to_string(page)?;
+    let depth = page.strip_prefix(book)?.components().count() - 1;
+    let mut rest = text.as_str();
+    let mut moved = String::new();
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        let (script, after) = after.split_once(CLOSE).with_context(|| format!("a script of '{}' does not end", page.display()))?;
+        let name = format!("script-{}.js", sha256(script.as_bytes()).split_at(16).0);
+        fs::write(book.join(&name), script)?;
+        write!(moved, "{before}<script src=\"{}{name}\">{CLOSE}", "../".repeat(depth))?;
+        rest = after;
+    }
+    moved.push_str(rest);
+    fs::write(page, moved)?;
+    Ok(())
+}
+
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read '{}'", folder.display()))? {
+        let path = entry?.path();
+        if path.is_dir() { files.extend(files_below(&path)?) } else { files.push(path) }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{first_paragraph, move_scripts_out};
+
+    #[test]
+    fn the_first_paragraph_is_the_first_text() {
+        assert_eq!(first_paragraph("# Title\n\n![picture](a.svg)\n\nOne line\nand another.\n\nMore."), "One line and another.");
+        assert_eq!(first_paragraph("# Title\n\n| a | b |\n|---|---|\n"), "");
+    }
+
+    #[test]
+    fn scripts_are_moved_into_files() {
+        let book = std::env::temp_dir().join(format!("convengine-book-{}", std::process::id()));
+        let page = book.join("guide/page.html");
+        fs::create_dir_all(page.parent().unwrap()).unwrap();
+        fs::write(&page, "<p>a</p><script>let a = 1;</script><script src=\"b.js\"></script><script>let a = 1;</script>").unwrap();
+        let moved = move_scripts_out(&page, &book);
+        let text = fs::read_to_string(&page);
+        let scripts: Vec<_> = fs::read_dir(&book).unwrap().map(|it| it.unwrap().path()).filter(|it| it.is_file()).collect();
+        let script = fs::read_to_string(&scripts[0]);
+        fs::remove_dir_all(&book).unwrap();
+        moved.unwrap();
+        assert_eq!((scripts.len(), script.unwrap()), (1, "let a = 1;".to_owned()));
+        let name = scripts[0].file_name().unwrap().to_string_lossy().into_owned();
+        let external = format!("<script src=\"../{name}\"></script>");
+        assert_eq!(text.unwrap(), format!("<p>a</p>{external}<script src=\"b.js\"></script>{external}"));
+    }
+}

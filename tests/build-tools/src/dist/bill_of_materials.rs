@@ -1,0 +1,41 @@
+//! The software bill of materials, in the format CycloneDX 1.6.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::dependencies::{Dependencies, Dependency};
+use super::{SUMMARY, VERSION};
+
+/// The bill: the program, and each package that is linked in.
+pub fn describe(dependencies: &Dependencies) -> Result<String> {
+    let components: Vec<Value> = dependencies.packages.iter().map(component).collect();
+    let bill = json!({
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "application",
+                "bom-ref": "convengine",
+                "name": "convengine",
+                "version": VERSION,
+                "description": SUMMARY,
+                "licenses": [{"expression": "MIT"}],
+            },
+        },
+        "components": components,
+    });
+    Ok(serde_json::to_string_pretty(&bill)? + "\n")
+}
+
+fn component(package: &Dependency) -> Value {
+    let address = format!("pkg:cargo/{}@{}", package.name, package.version.replace('+', "%2B"));
+    json!({
+        "type": "library",
+        "bom-ref": address,
+        "name": package.name,
+        "version": package.version,
+        "licenses": [{"expression": package.licence}],
+        "purl": address,
+    })
+}
