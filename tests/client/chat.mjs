@@ -7,7 +7,7 @@
 import { api } from './api.mjs';
 import { Audit } from './audit.mjs';
 import { card } from './cards.mjs';
-import { Progress } from './progress.mjs';
+import { Progress, textOf as progressOf } from './progress.mjs';
 import { open } from './stream.mjs';
 import { element, elements, findText, objectOf, textOf } from './text.mjs';
 
@@ -34,12 +34,15 @@ let close = () => {};
 let question = '';
 
 /** What was heard and shown, for whoever drives the page. */
-globalThis.seen = { id, stages: [], connections: 0, progress: [] };
+globalThis.seen = { id, stages: [], connections: 0, told: [], progress: [] };
 
 function listen() {
   close();
   const heard = (event) => {
     globalThis.seen.stages.push(event.stage);
+    // What comes after the reply is not shown.
+    const text = progressOf(event.data);
+    if (text !== undefined) globalThis.seen.told.push(text);
     progress.heard(event);
     refreshAudit();
   };

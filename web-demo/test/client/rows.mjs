@@ -67,7 +67,7 @@ async function core(chat) {
   assert.deepEqual(['cookie', 'authorization'].filter((it) => call.headers[it]), []);
   if (!chat.hasStream) return;
   await closed(chat, 1);
-  assert.equal((await chat.seen()).progress[0]?.text, 'Reading your message');
+  assert.equal((await chat.seen()).told[0], 'Reading your message');
 }
 
 /** So many turns have been closed on the stream. */
@@ -209,7 +209,7 @@ async function refused(bubble, text) {
 /** A change of the display opens the stream anew, and it tells as before. */
 async function mode(chat) {
   const next = MODES[(MODES.indexOf(chat.mode) + 1) % MODES.length];
-  const { connections, progress } = await chat.seen();
+  const { connections, told } = await chat.seen();
   await chat.page.locator(`nav [data-mode="${next}"]`).click();
   // The audit is seen for the first time; it holds a file of 4 MiB by now, and each event would fetch it again.
   if (!chat.hasPanels) await chat.page.locator('#audit-open').uncheck();
@@ -218,7 +218,7 @@ async function mode(chat) {
     opened(chat, 2);
   }
   await replied(await chat.say('my order'), REPLY);
-  if (chat.hasStream) await chat.until('progress on the new stream', async () => (await chat.seen()).progress.length > progress.length);
+  if (chat.hasStream) await chat.until('progress on the new stream', async () => (await chat.seen()).told.length > told.length);
   await chat.page.locator(`nav [data-mode="${chat.mode}"]`).click();
 }
 
