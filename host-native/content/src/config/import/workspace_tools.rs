@@ -6,7 +6,7 @@ use convengine_core::config::flow::DocumentIssue;
 use convengine_core::lint::flow::{PublishTarget, check_workspace_tool};
 use convengine_core::pack::Pack;
 use convengine_host_base::clock;
-use convengine_settings::network::read_list;
+use convengine_settings::network::read_allowed_targets;
 use convengine_storage::Connection;
 use convengine_storage::assistant::tool;
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub struct CheckedTool {
 
 /// Checks the tools of a pack; secrets are not checked here.
 pub fn check_pack(pack: &Pack, settings: &Value) -> Vec<CheckedTool> {
-    let (allowed, revoked) = (read_list(settings, "outbound.allow"), BTreeSet::new());
+    let (allowed, revoked) = (read_allowed_targets(settings), BTreeSet::new());
     let target = PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, ..PublishTarget::empty() };
     let check = |it: &Value| CheckedTool {
         id: it.get("id").and_then(Value::as_str).unwrap_or_default().to_owned(),
