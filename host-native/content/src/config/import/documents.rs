@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::ImportTarget;
 use crate::check::prevents_saving;
-use crate::config::snapshot::{Change, DraftChange};
+use crate::config::snapshot::DraftChange;
 use crate::plan::month_start;
 
 /// A document with its issues.
@@ -111,9 +111,9 @@ pub async fn check_quota(connection: &mut Connection, documents: &[CheckedDocume
 pub async fn compare_drafts(connection: &mut Connection, documents: &[CheckedDocument]) -> sqlx::Result<Vec<DraftChange>> {
     let mut changes = Vec::with_capacity(documents.len());
     for CheckedDocument { key, document, .. } in documents {
-        let change = Change::between(draft::find_document(connection, key.as_str()).await?.as_deref(), document);
+        let stored = draft::find_document(connection, key.as_str()).await?;
         let program = (key.kind() != DocumentKind::Assistant).then(|| key.kind().name());
-        changes.push(DraftChange { id: key.id().to_owned(), program, change });
+        changes.push(DraftChange::between(key.id().to_owned(), program, stored.as_deref(), document));
     }
     Ok(changes)
 }

@@ -12,7 +12,7 @@ use convengine_storage::assistant::tool;
 use serde_json::Value;
 
 use crate::check::prevents_saving;
-use crate::config::snapshot::{Change, DraftChange};
+use crate::config::snapshot::DraftChange;
 use crate::references::is_tool_id;
 
 /// A tool with its issues.
@@ -53,8 +53,8 @@ pub fn find_problems(tools: &[CheckedTool]) -> Vec<String> {
 pub async fn compare(connection: &mut Connection, tools: &[CheckedTool]) -> sqlx::Result<Vec<DraftChange>> {
     let stored: Vec<Value> = tool::list(connection).await?.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
     let find = |id: &str| stored.iter().find(|tool| tool.get("id").is_some_and(|it| it == id)).map(ToString::to_string);
-    let change = |it: &CheckedTool| Change::between(find(&it.id).as_deref(), &it.document);
-    Ok(tools.iter().map(|tool| DraftChange { id: tool.id.clone(), program: Some("tool"), change: change(tool) }).collect())
+    let change = |it: &CheckedTool| DraftChange::between(it.id.clone(), Some("tool"), find(&it.id).as_deref(), &it.document);
+    Ok(tools.iter().map(change).collect())
 }
 
 /// Stores the tools in the caller's transaction.
