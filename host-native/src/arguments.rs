@@ -318,7 +318,10 @@ pub struct TestArguments {
     /// Write a JUnit report
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Rules of explained differences
-    #[arg(long, value_name = "FILE")]
+    /// Print what the engine decided in each turn that fails: decisions, nodes, calls and values
+    #[arg(long)]
+    pub trace: bool,
+    /// Read rules from this file that explain differences from recordings
+    #[arg(long = "explained-by", alias = "explained", value_name = "FILE")]
     pub explained: Option<PathBuf>,
 }

@@ -37,3 +37,13 @@ fn compile_issues_come_first() {
         assert!(of_compiling.is_sorted_by(|a, b| a >= b) && of_compiling.contains(&false), "{name}: {of_compiling:?}");
     }
 }
+
+#[test]
+fn the_fake_service_may_be_called_in_packs_that_have_one() {
+    let file = format!("{}/../tests/packs/chain/refund.json", env!("CARGO_MANIFEST_DIR"));
+    let mut pack = Pack::parse(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let is_reported = |pack: &Pack| json!(find_issues(pack)).to_string().contains("X004");
+    assert!(!is_reported(&pack));
+    pack.http.clear();
+    assert!(is_reported(&pack));
+}

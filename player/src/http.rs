@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow, ensure};
 use convengine_core::config::Config;
 use convengine_core::pack::{Pack, PackRequest, ScriptedCall};
-use convengine_core::turn::{JournalEntry, Request, Turn};
+use convengine_core::turn::{Journal, JournalEntry, Request, Turn};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
@@ -27,6 +27,8 @@ pub struct HttpPlayer {
     seen_rows: BTreeMap<String, SeenRows>,
     /// The first conversation of each label.
     labels: BTreeMap<String, String>,
+    /// The journals of what the last turn of the pack has run, each with its configuration.
+    journals: Vec<(Journal, Arc<Config>)>,
     server: PackServer,
 }
 
@@ -59,7 +61,7 @@ impl HttpPlayer {
             let (status, body) = server.block_on(send(&client, server.address(), &request))?;
             ensure!(status == 201, "cannot publish with {}: {status} {body}", request.path);
         }
-        Ok(HttpPlayer { config, client, pool, seen_rows: BTreeMap::new(), labels: BTreeMap::new(), server })
+        Ok(HttpPlayer { config, client, pool, seen_rows: BTreeMap::new(), labels: BTreeMap::new(), journals: Vec::new(), server })
     }
 
     /// The server.
@@ -72,11 +74,17 @@ impl HttpPlayer {
         self.server.address()
     }
 
+    /// Returns the journals of what the last turn of the pack has run, once, each with its configuration.
+    pub(super) fn take_journals(&mut self) -> Vec<(Journal, Arc<Config>)> {
+        std::mem::take(&mut self.journals)
+    }
+
     /// Plays one turn.
     ///
     /// # Errors
     /// Returns an error when the server cannot be reached or its database cannot be read.
     pub fn play(&mut self, turn: usize) -> Result<PlayedTurn> {
+        self.journals.clear();
         let server = &self.server;
         let of_pack = server.pack().turns.get(turn).cloned().ok_or_else(|| anyhow!("the pack has no turn {turn}"))?;
         if let Some(sql) = of_pack.admin_sql.as_ref().and_then(Value::as_str) {
@@ -106,7 +114,7 @@ impl HttpPlayer {
         let mut played = PlayedTurn { status, json: body, ..PlayedTurn::default() };
         if let Some(id) = named.as_ref().or(first) {
             let counts = self.seen_rows.entry(id.clone()).or_default();
-            server.block_on(read_turn_results(&self.pool, &self.config, id, counts, &mut played))?;
+            server.block_on(read_turn_results(&self.pool, &self.config, id, counts, &mut played, &mut self.journals))?;
         }
         if let Some(id) = first {
             server.block_on(read_conversation_rows(&self.pool, id, &mut played))?;
@@ -122,7 +130,7 @@ impl HttpPlayer {
         let (status, body) = server.block_on(send(&self.client, server.address(), request))?;
         let mut played = PlayedTurn { status, json: body, ..PlayedTurn::default() };
         let counts = self.seen_rows.entry(session.to_owned()).or_default();
-        server.block_on(read_turn_results(&self.pool, &self.config, session, counts, &mut played))?;
+        server.block_on(read_turn_results(&self.pool, &self.config, session, counts, &mut played, &mut self.journals))?;
         let sql = "select cast(state as text) from cs_session where cast(session_id as text) = $1";
         let rows = server.block_on(query_texts(&self.pool, sql, session))?;
         let state = rows.into_iter().flatten().next().flatten().and_then(|text| serde_json::from_str::<Value>(&text).ok());
@@ -155,8 +163,15 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
     Ok((status, serde_json::from_str(&text).unwrap_or(Value::Null)))
 }
 
-/// Reads the audit rows and model calls of the turn.
-async fn read_turn_results(pool: &Pool, config: &Arc<Config>, id: &str, counts: &mut SeenRows, played: &mut PlayedTurn) -> Result<()> {
+/// Reads the audit rows, model calls and journals of the turn.
+async fn read_turn_results(
+    pool: &Pool,
+    config: &Arc<Config>,
+    id: &str,
+    counts: &mut SeenRows,
+    played: &mut PlayedTurn,
+    journals: &mut Vec<(Journal, Arc<Config>)>,
+) -> Result<()> {
     let rows = audit::list_rows(pool, id, ConfigCache::with_config(config)).await?;
     played.audit = rows
         .into_iter()
@@ -173,6 +188,7 @@ async fn read_turn_results(pool: &Pool, config: &Arc<Config>, id: &str, counts: 
         let journal = storage::turn::decompress(&turn.journal)?;
         // Progress messages are not stored; a replay publishes them again.
         let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
+        journals.push((journal.clone(), Arc::clone(config)));
         played.verbose.extend(slice.notices.iter().filter_map(verbose_row));
         // The journal is in completion order; sort by request order.
         let request = |entry: &JournalEntry| entry.request.clone().and_then(|request| serde_json::from_value::<Request>(request).ok());

@@ -34,6 +34,7 @@ mod report;
 pub mod restate;
 #[cfg(feature = "http")]
 mod server;
+mod trace;
 
 use std::path::Path;
 

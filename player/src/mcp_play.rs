@@ -6,7 +6,7 @@ use convengine_host::api::mcp::{self, PlayReport};
 
 use super::core::{CorePlayer, Suspend};
 use super::known_differences::KnownDifferences;
-use super::report::{TurnReport, play_turns};
+use super::report::{Played, TurnReport, play_turns};
 
 /// Plays a pack in the core for the tool `play`; asks whether to stop before each turn.
 pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
@@ -20,7 +20,7 @@ pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
     }
     let report = play_turns(pack, &KnownDifferences::default(), |turn| {
         ensure!(!is_stopped(), "stopped: it was canceled, or takes too long");
-        player.play(turn).map(|played| (played.played, None))
+        player.play(turn).map(|played| Played { turn: played.played, hash: None, journals: Vec::new() })
     });
     let turn = |it: TurnReport| mcp::PlayedTurn { turn: it.turn, differences: it.unexplained };
     PlayReport { turns: report.turns.into_iter().map(turn).collect(), failure: report.failure }

@@ -57,7 +57,7 @@ impl FlowSession {
         Turn::start(input, Arc::clone(&self.config)).unwrap()
     }
 
-    /// Runs a turn with these replies to its HTTP requests; returns the requests.
+    /// Runs a turn with these replies to its HTTP requests and scripts; returns the requests.
     fn run_turn(&mut self, event: Value, mut answers: Vec<EffectResult>) -> Vec<HttpRequest> {
         let (mut turn, mut slice) = self.start_turn(event);
         let mut requests = Vec::new();
@@ -66,6 +66,8 @@ impl FlowSession {
             let effect = slice.effects.remove(0);
             let outcome = if let Request::Http(request) = effect.request {
                 requests.push(*request);
+                answers.pop().unwrap()
+            } else if matches!(effect.request, Request::Script(_)) {
                 answers.pop().unwrap()
             } else {
                 // The only other effect is a sleep.
@@ -483,4 +485,19 @@ fn the_lowest_priority_of_an_intent_wins_whatever_it_is() {
     let mut session = FlowSession::new(&[], &json!([]), &json!({"intents": [highest, usual, lowest]}));
     session.say("go");
     assert_eq!(session.output["debug"]["matched_intent"]["intent_id"], json!("low"));
+}
+
+#[test]
+fn a_script_that_no_host_can_run_fails_with_what_the_host_says() {
+    let tell = json!({"id": "tell", "type": "message", "name": "Tell",
+        "data": {"blocks": [{"kind": "text", "text": "{{ _error.code }}: {{ _error.message }}"}]}});
+    let edges = json!([{"id": "x", "source": "n", "source_port": "error", "target": "tell"}]);
+    for (kind, expected) in [
+        (EffectErrorKind::Unsupported, "unavailable: no interpreter; build it"),
+        (EffectErrorKind::Interrupted, "unavailable: the script could not run (unavailable)"),
+    ] {
+        let mut session = FlowSession::new(&[node("python", json!({"code": "session['x'] = 1"})), tell.clone()], &edges, &json!({}));
+        session.run_turn(go_event(), vec![EffectResult::Error(EffectError::new(kind, "no interpreter; build it"))]);
+        assert_eq!(session.texts(), [expected]);
+    }
 }

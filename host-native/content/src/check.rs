@@ -8,7 +8,7 @@ use convengine_core::lint::flow::{self, ApprovedTool, ModelProvider, PublishTarg
 use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
 use convengine_effects::script;
 use convengine_host_base::clock;
-use convengine_settings::network::read_list;
+use convengine_settings::network::read_allowed_targets;
 use convengine_storage::api_key;
 use convengine_storage::assistant::knowledge::source;
 use convengine_storage::assistant::{DocumentKind, ProgramKey, secret};
@@ -88,7 +88,7 @@ impl Environment {
         content.secret_store.refresh_if_changed(&content.readers, &content.outbound.secrets).await?;
         let revoked = secret::list_revoked(&content.readers).await?;
         let settings = content.config_manager.settings();
-        let allowed = ["network.allow-private", "outbound.allow"].into_iter().flat_map(|it| read_list(settings, it)).collect();
+        let allowed = read_allowed_targets(settings);
         let secrets = content.outbound.secrets.names();
         let script_timeout = content.outbound.script_timeout.map_or(MAX_SCRIPT_TIMEOUT_MS.into(), |it| it.as_millis());
         let active = content.config_manager.active();

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::groups::groups;
 use super::value::{as_list, list};
 
-/// Private addresses allowed by `convengine.network.allow-private` and `convengine.outbound.allow`. Public addresses are always allowed.
+/// Private addresses allowed by `convengine.network.allow-private`, or by its older name `convengine.outbound.allow`. Public addresses are
+/// always allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NetworkSettings(Vec<AllowEntry>);
 
@@ -32,7 +33,7 @@ groups! {
         allow_private: Vec<String> as "list",
     }
 
-    /// `outbound.*`
+    /// `outbound.*`, the older name of `network.*`.
     pub(super) struct OutboundTree {
         allow: Vec<String> as "list",
     }
@@ -75,8 +76,13 @@ impl NetworkSettings {
     }
 }
 
+/// Reads the private targets that a tree allows, as they are written.
+pub fn read_allowed_targets(tree: &Value) -> Vec<String> {
+    ["network.allow-private", "outbound.allow"].into_iter().flat_map(|it| read_list(tree, it)).collect()
+}
+
 /// Reads a setting of a tree that is a list or a comma-separated string.
-pub fn read_list(tree: &Value, key: &str) -> Vec<String> {
+fn read_list(tree: &Value, key: &str) -> Vec<String> {
     tree.pointer(&format!("/{}", key.replace('.', "/"))).map(as_list).unwrap_or_default()
 }
 

@@ -138,6 +138,28 @@ pub async fn connect_existing(config: &DatabaseConfig) -> Result<Connection, Fai
     ensure_ready(config, connection, &tables).await
 }
 
+/// Opens a database to say what would change in it, and returns whether it is still to be created: then it is an empty one in memory.
+///
+/// # Errors
+/// Returns exit code 2 for an invalid URL, 3 when the database cannot be used or must be migrated first.
+pub async fn connect_for_dry_run(config: &DatabaseConfig) -> Result<(Connection, bool), Failure> {
+    if !is_missing(config) {
+        let mut connection = connect(config, false).await?;
+        let tables = schema::list_tables(&mut connection).await.map_err(|it| database_failure(config, &it))?;
+        if !tables.is_empty() {
+            return Ok((ensure_ready(config, connection, &tables).await?, false));
+        }
+    }
+    let connection = in_memory().await.map_err(|it| database_failure(config, &it))?;
+    Ok((connection, true))
+}
+
+/// Whether an SQLite file does not exist and could be created.
+fn is_missing(config: &DatabaseConfig) -> bool {
+    let Some(file) = config.sqlite_file() else { return false };
+    !file.exists() && file.parent().is_none_or(|folder| folder.as_os_str().is_empty() || folder.is_dir())
+}
+
 async fn ensure_ready(config: &DatabaseConfig, mut connection: Connection, tables: &BTreeSet<String>) -> Result<Connection, Failure> {
     if !schema::is_ready(&mut connection, tables).await.map_err(|it| database_failure(config, &it))? {
         return Err(Failure::service_unavailable(format!(

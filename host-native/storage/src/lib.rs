@@ -62,8 +62,8 @@ mod turn_statements;
 
 pub use blocking::run_blocking;
 pub use connect::{
-    connect, connect_existing, connect_for_rows, connect_or_create, database_failure, in_memory, open, open_reader_pool, open_sized_pool,
-    open_writer, set_brief_timeouts, set_long_timeout, set_timeouts, set_up_writer,
+    connect, connect_existing, connect_for_dry_run, connect_for_rows, connect_or_create, database_failure, in_memory, open,
+    open_reader_pool, open_sized_pool, open_writer, set_brief_timeouts, set_long_timeout, set_timeouts, set_up_writer,
 };
 pub use database::{Connection, Pool};
 pub use database_config::{DatabaseConfig, is_postgres};

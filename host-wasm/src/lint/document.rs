@@ -6,7 +6,6 @@ use convengine_core::config::flow::document::ProgramKind;
 use convengine_core::config::flow::{DocumentIssue, document_kind, import_canvas, is_chain};
 use convengine_core::lint::flow::{BoundPrograms, PublishTarget, check_agent, check_chain, check_document, check_workflow};
 use convengine_core::pack::Pack;
-use convengine_core::turn::STUB_ADDRESS;
 use serde_json::Value;
 
 use crate::types::Issue;
@@ -26,20 +25,18 @@ pub fn find_issues(pack: &Pack) -> Vec<Issue> {
 }
 
 fn check(document: &Value, pack: &Pack, programs: &BoundPrograms) -> Vec<DocumentIssue> {
-    // The pack's fake service may be called.
-    let text = document.to_string().replace(STUB_ADDRESS, "https://stub.example");
-    let document = import_canvas(serde_json::from_str(&text).unwrap_or_else(|_| document.clone()));
+    let document = import_canvas(document.clone());
+    let target = PublishTarget { has_stub: !pack.http.is_empty(), ..PublishTarget::empty() };
     if is_chain(&document) {
-        return check_chain(&document, &PublishTarget { programs: Some(programs), ..PublishTarget::empty() });
+        return check_chain(&document, &PublishTarget { programs: Some(programs), ..target });
     }
     if document_kind(&document) == Some(ProgramKind::Workflow) {
-        let target = PublishTarget { programs: Some(programs), ..PublishTarget::empty() };
-        return check_workflow(&document, &pack.workspace_tools, &target);
+        return check_workflow(&document, &pack.workspace_tools, &PublishTarget { programs: Some(programs), ..target });
     }
     let document = pack.with_tools(&document);
     let id = document.get("id").and_then(Value::as_str).unwrap_or_default();
     let knowledge: BTreeMap<String, bool> = pack.sources(id).into_iter().map(|it| (it.id, true)).collect();
-    let target = PublishTarget { knowledge: Some(&knowledge), ..PublishTarget::empty() };
+    let target = PublishTarget { knowledge: Some(&knowledge), ..target };
     let is_agent = document_kind(&document) == Some(ProgramKind::Agent);
     if is_agent { check_agent(&document, &target) } else { check_document(&document, &target) }
 }

@@ -58,7 +58,7 @@ pub fn with_agent(bank: SocketAddr) -> Value {
 }
 
 fn serve(env: &TestEnv, model: &str, bank: SocketAddr) -> Server {
-    let allowed = format!("convengine.outbound.allow={bank}");
+    let allowed = format!("convengine.network.allow-private={bank}");
     let more = ["--set", PRICES, "--llm", "openai:test-model", "--set", &allowed];
     let command = &mut env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, &more].concat());
     env.start(command.env("OPENAI_BASE_URL", model).env("OPENAI_API_KEY", KEY))

@@ -126,7 +126,7 @@ impl UnansweredCall {
         let service = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = service.local_addr().unwrap();
         let settings = ["convengine.chains.lease", "convengine.turn.lease"].map(|it| format!("{it}={lease}"));
-        let allowed = format!("convengine.outbound.allow={address}");
+        let allowed = format!("convengine.network.allow-private={address}");
         let settings: Vec<String> = settings.into_iter().chain([allowed]).flat_map(|it| ["--set".to_owned(), it]).collect();
         let server = serve_with(env, &settings);
         let config = json!({"direction": "outbound", "url": format!("http://{address}/never"), "timeout_ms": 60_000});

@@ -90,7 +90,7 @@ fn cancelling_stops_an_attempt() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/never", silent.local_addr().unwrap());
     let env = TestEnv::with_pack(&orders_pack());
-    let allowed = format!("convengine.outbound.allow={}", silent.local_addr().unwrap());
+    let allowed = format!("convengine.network.allow-private={}", silent.local_addr().unwrap());
     let server = env.serve(&[&REGEX_ONLY[..], &["--set", &allowed]].concat());
     publish_chain(
         &server,
@@ -112,7 +112,7 @@ fn cancelling_stops_an_attempt_of_another_server() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/never", silent.local_addr().unwrap());
     let env = TestEnv::with_pack(&orders_pack());
-    let allowed = format!("convengine.outbound.allow={}", silent.local_addr().unwrap());
+    let allowed = format!("convengine.network.allow-private={}", silent.local_addr().unwrap());
     let settings = [&REGEX_ONLY[..], &["--set", &allowed, "--set", "convengine.stream=false"]].concat();
     let (one, two) = (env.serve(&settings), env.serve(&settings));
     let call = step("call", "webhook", json!({"direction": "outbound", "url": url, "timeout_ms": 60_000}));

@@ -39,7 +39,7 @@ impl Backend {
     }
 
     pub fn serve(&self, env: &TestEnv, more: &[&str]) -> Server {
-        let allowed = format!("convengine.outbound.allow={}", self.address);
+        let allowed = format!("convengine.network.allow-private={}", self.address);
         let email = format!("convengine.notify.email.url=http://{}/notify/email", self.address);
         env.serve(&[&REGEX_ONLY[..], &["--set", &allowed, "--set", &email], more].concat())
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::database::Sql;
-use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, TestEnv, assert_one_line, orders_pack};
+use crate::harness::{CommandOutput, MESSAGE, REGEX_ONLY, SERVE, TestEnv, assert_one_line, orders_pack};
 
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
 
@@ -254,6 +254,13 @@ fn test_reports_passed_and_failed_packs() {
     for words in ["json.payload.value", "expected \"It is lost.\"", "but got  \"Your order is on its way.\"", "text.json", "nowhere.json"] {
         assert!(failed.stdout.contains(words), "{words} in {}", failed.stdout);
     }
+    assert!(failed.stdout.contains("--trace") && !failed.stdout.contains("ce_response"), "{failed:?}");
+    let traced = env.run(&["test", &good, &bad, "--trace"]);
+    assert_eq!((traced.code, traced.stdout.lines().last()), (1, Some("1 passed, 1 failed")), "{traced:?}");
+    for words in ["chosen: ce_response 1 'Your order is on its way.'", "set intent: \"UNKNOWN\" became \"ORDERS\""] {
+        assert!(traced.stdout.contains(words), "{words} in {}", traced.stdout);
+    }
+    assert!(!traced.stdout.contains("--trace"), "{traced:?}");
     let xml = fs::read_to_string(&report).unwrap();
     assert!(xml.contains("tests=\"4\" failures=\"3\"") && xml.contains("orders &lt;&amp;&quot;&gt; wrong"), "{xml}");
     assert!(is_well_formed(&xml), "{xml}");
@@ -265,12 +272,34 @@ fn test_reports_passed_and_failed_packs() {
 }
 
 #[test]
+fn rules_of_explained_differences_are_read_from_a_file_alone() {
+    let env = TestEnv::new();
+    let good = root().join("tests/packs/pipeline/classifier_types.json").display().to_string();
+    for name in ["/dev/stdout", "/dev/stderr", "/dev/tty"] {
+        assert_one_line_of_usage(&env.run(&["test", &good, "--explained-by", name]), name);
+    }
+    let rules = root().join("tests/explained.yaml").display().to_string();
+    for option in ["--explained-by", "--explained"] {
+        assert_eq!(env.run(&["test", &good, option, &rules]).code, 0, "{option}");
+    }
+    assert!(env.run(&["test", "--help"]).stdout.contains("--explained-by <FILE>"));
+}
+
+#[track_caller]
+fn assert_one_line_of_usage(output: &CommandOutput, name: &str) {
+    assert_eq!((output.code, output.stderr.lines().count()), (2, 1), "{output:?}");
+    assert!(output.stderr.contains(&format!("--explained-by {name}: the file is read")), "{output:?}");
+}
+
+#[test]
 fn commands_end_quietly_when_nobody_reads_them() {
     let env = TestEnv::with_pack(&orders_pack());
     let bad = root().join("tests/packs/pipeline/rule_bad_rows_left_out.json").display().to_string();
     for arguments in [
         &["lint", &bad][..],
         &["lint", "--json", &bad],
+        &["test", &bad],
+        &["schema", "pack"],
         &["export"],
         &["snapshot", "list"],
         &["key", "create", "--name", "a", "--scope", "read"],

@@ -142,13 +142,18 @@ fn a_dry_run_reports_what_an_import_would_change() {
         assert!(output.contains(&format!("draft desk: {change}\n")), "{output}");
         assert_eq!(output.contains("no difference"), change == "equal", "{output}");
         let json: Value = serde_json::from_str(&dry(file, &["--json"])).unwrap();
-        assert_eq!(json["drafts"], json!([{"id": "desk", "change": change}]));
+        assert_eq!((&json["drafts"][0]["id"], &json["drafts"][0]["change"]), (&json!("desk"), &json!(change)));
+        json["drafts"][0].get("parts").cloned()
     };
-    assert_change(&file, "new");
+    assert_eq!(assert_change(&file, "new"), None);
     assert_eq!(env.run(&["import", &file]).code, 0);
-    assert_change(&file, "equal");
-    assert_change(&env.write_pack("two.flow.json", &desk("Two")), "replaced");
-    let tables = dry(&env.write_pack("orders.json", &orders_pack()), &["--json"]);
+    assert_eq!(assert_change(&file, "equal"), None);
+    let changes = [("/name", json!("Two")), ("/graphs/1/nodes/2/data/blocks/0/text", json!("Other"))];
+    let two = env.write_pack("two.flow.json", &with_changes(desk("Desk"), &changes));
+    let changed = json!({"added": [], "removed": [], "changed": ["graphs.g_count.nodes.say", "name"]});
+    assert_eq!(assert_change(&two, "replaced"), Some(changed));
+    assert!(dry(&two, &[]).contains("draft desk: replaced\n  ~ graphs.g_count.nodes.say\n  ~ name\n"));
+    let tables = dry(&env.write_pack("orders.json", &orders_pack()), &[&["--json"][..], &REGEX_ONLY].concat());
     assert!(!tables.contains("drafts"), "{tables}");
 }
 

@@ -134,7 +134,7 @@ pub fn with_handoff(webhook: Option<&Webhook>, data: &Value) -> Value {
 /// A server with a document as the desk's draft that may call the webhook.
 pub fn serve(document: &Value, webhook: Option<&Webhook>) -> (TestEnv, Server) {
     let env = TestEnv::with_pack(&orders_pack());
-    let allowed = webhook.map_or(String::new(), |it| format!("convengine.outbound.allow={}", it.address));
+    let allowed = webhook.map_or(String::new(), |it| format!("convengine.network.allow-private={}", it.address));
     let more: Vec<&str> = if webhook.is_some() { vec!["--set", &allowed] } else { Vec::new() };
     let server = env.start(&mut env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, &more].concat()));
     save_draft(&server, document);

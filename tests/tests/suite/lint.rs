@@ -136,3 +136,19 @@ fn a_talk_is_linted_by_its_configuration() {
         of_talk.stdout
     );
 }
+
+#[test]
+fn the_fake_service_of_a_pack_may_be_called_until_it_is_imported() {
+    let env = TestEnv::new();
+    for (file, code) in [("flow/bank_desk.json", "V003"), ("chain/refund.json", "X004")] {
+        let path = root().join("tests/packs").join(file);
+        let linted = env.run(&["lint", path.to_str().unwrap()]);
+        assert!(linted.code == 0 && !linted.stdout.contains(code), "{linted:?}");
+        let imported = env.run(&["import", path.to_str().unwrap()]);
+        assert!(imported.code == 0 && imported.stderr.contains(&format!("error {code} ")), "{imported:?}");
+        let mut pack: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        pack.as_object_mut().unwrap().shift_remove("http");
+        let linted = env.run(&["lint", &env.write_pack("without.json", &pack)]);
+        assert!(linted.code == 1 && linted.stdout.contains(&format!("error {code} ")), "{linted:?}");
+    }
+}

@@ -150,7 +150,7 @@ fn inputs_of_chains_are_redacted_before_they_are_stored() {
 #[test]
 fn what_the_desk_and_its_webhook_get_is_redacted() {
     let webhook = Webhook::start();
-    let (env, server) = serve(&json!(["Yes."]), &["--set", &format!("convengine.outbound.allow={}", webhook.address)]);
+    let (env, server) = serve(&json!(["Yes."]), &["--set", &format!("convengine.network.allow-private={}", webhook.address)]);
     // A PIN that the document does not hide, read from a text in which no rule by name can find it.
     let open = ["/variables/0/redact", "/entities/0/redact", "/graphs/2/nodes/1/data/redact"].map(|it| (it, json!(false)));
     save_draft(&server, &with_changes(with_handoff(Some(&webhook), &json!({})), &open));

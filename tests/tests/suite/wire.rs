@@ -56,7 +56,7 @@ impl SigningService {
     }
 
     fn allow_private_setting(&self) -> String {
-        format!("convengine.outbound.allow={}", self.address)
+        format!("convengine.network.allow-private={}", self.address)
     }
 
     /// The desk with an intent that calls the service.

@@ -205,7 +205,7 @@ fn a_session_stays_on_the_documents_that_it_started_with() {
 #[test]
 fn a_tool_of_the_workspace_is_bound_when_a_session_starts() {
     let service = Service::start(&[]);
-    let (_env, server) = serve(&["--set", &format!("convengine.outbound.allow={}", service.address)]);
+    let (_env, server) = serve(&["--set", &format!("convengine.network.allow-private={}", service.address)]);
     let find = tool("find", &format!("http://{}/find", service.address));
     assert_refused(&send(&server, "PUT", "/v1/tools/other", &find), 422, "id_mismatch");
     assert_refused(&send(&server, "PUT", "/v1/tools/find", &json!({"id": "find", "kind": "http"})), 422, "invalid_document");
@@ -252,7 +252,7 @@ fn agents_of_assistants_and_ai_agents_call_tools_of_the_workspace() {
     ]);
     let env = TestEnv::with_pack(&orders_pack());
     let script = format!("scripted:{}", env.write("script.json", &rules.to_string()));
-    let allowed = format!("convengine.outbound.allow={}", service.address);
+    let allowed = format!("convengine.network.allow-private={}", service.address);
     let server = env.serve(&[&REGEX_ONLY[..], &OPEN, &["--llm", &script, "--set", &allowed]].concat());
     let mut assistant = with_changes(with_agent(service.address), &[("/graphs/4/nodes/1/data/tools", json!([{"tool": "find"}]))]);
     assistant["graphs"][1]["nodes"][1] = json!({"id": "add", "type": "service", "name": "Find", "data": {"tool_id": "find"}});

@@ -204,6 +204,13 @@ mod tests {
     }
 
     #[test]
+    fn an_older_name_is_a_warning_with_the_name_to_write() {
+        let tree = json!({"outbound": {"allow": ["crm.local"]}, "network": {"allowPrivate": ["10.0.0.0/8"]}});
+        let lines: Vec<String> = Config::compile(&Tables::default(), &tree).1.iter().map(ToString::to_string).collect();
+        assert_eq!(lines, ["warning convengine.outbound.allow: is an older name; write convengine.network.allow-private instead"]);
+    }
+
+    #[test]
     fn unknown_keys_are_warnings_and_both_spellings_are_one() {
         let tree = json!({"flow": {"queryRewrite": {"enabled": false}, "typo": 1}, "mcp": {"db": {"query": {"mode": 3}}}});
         let (config, issues) = Config::compile(&Tables::default(), &tree);

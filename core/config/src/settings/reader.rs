@@ -61,6 +61,9 @@ pub const IGNORED_KEYS: [&str; 12] = [
     "demo",
 ];
 
+/// Older names of settings, each with the name to write instead.
+const RENAMED_KEYS: [(&str, &str); 1] = [("outbound.allow", "network.allow-private")];
+
 /// A setting that the core reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingKey {
@@ -215,6 +218,11 @@ impl<'r> SettingsReader<'r> {
             if profile.unread_settings().any(|it| within(&leaf, it)) {
                 let reason = format!("has no effect: no step of the profile '{}' reads it", profile.name);
                 self.issues.push(Issue::warning(path, reason, profile.hint("remove it")));
+                continue;
+            }
+            if let Some((_, name)) = RENAMED_KEYS.iter().find(|it| within(&leaf, it.0)) {
+                let hint = format!("write convengine.{name} instead");
+                self.issues.push(Issue::warning(path, "is an older name", hint));
                 continue;
             }
             if self.known_keys.iter().map(|it| it.name).chain(HOST_KEYS).any(|it| within(&leaf, it)) {

@@ -7,6 +7,7 @@ use convengine_turn::{EffectError, EffectErrorKind, Map, ScriptLimits, ScriptRep
 use serde_json::{Value, json};
 
 use super::super::failure::Failure;
+use super::super::trace::with_member;
 use super::super::transition::Transition;
 use super::super::turn::Turn;
 use super::RunNode;
@@ -32,8 +33,11 @@ impl<'c> Turn<'c> {
             Ok(reply) => self.apply_script(data, reply),
             Err(error) => {
                 let code = script_failure_code(&error);
-                self.trace("script.run", json!({"failure": {"code": code}}));
-                Transition::Fail(Failure::new(code, format!("the script could not run ({code})")))
+                // What a host says of itself, such as that it has no interpreter, quotes no variable.
+                let reason = (error.kind == EffectErrorKind::Unsupported).then_some(error.message);
+                self.trace("script.run", json!({"failure": with_member(json!({"code": code}), "message", reason.clone())}));
+                let message = reason.unwrap_or_else(|| format!("the script could not run ({code})"));
+                Transition::Fail(Failure::new(code, message))
             }
         }
     }

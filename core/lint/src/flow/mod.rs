@@ -105,8 +105,10 @@ pub struct PublishTarget<'a> {
     pub secrets: Option<&'a BTreeSet<String>>,
     /// The names of revoked secrets.
     pub revoked_secrets: &'a BTreeSet<String>,
-    /// Allowed private targets, as `host` or `host:port`.
+    /// Allowed private targets, as `host`, `host:port` or a network such as `10.1.0.0/16`.
     pub allowed_targets: &'a [String],
+    /// Whether the fake service at `${STUB}` may be called, as in a pack with `http`; what calls it is not published.
+    pub has_stub: bool,
     /// The maximum run time of a script, in milliseconds; `None` if unknown.
     pub script_timeout_ms: Option<u64>,
     /// What the interpreter reports of scripts, by the SHA-256 of their code, each with its line.
@@ -157,6 +159,7 @@ impl PublishTarget<'_> {
             secrets: None,
             revoked_secrets: NONE,
             allowed_targets: &[],
+            has_stub: false,
             script_timeout_ms: None,
             script_issues: NO_ISSUES,
             programs: None,

@@ -5,7 +5,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use convengine_config::flow::DocumentIssue;
+use convengine_turn::STUB_ADDRESS;
 
+use super::PublishTarget;
 use super::context::FlowContext;
 use super::source_text::TextKind;
 
@@ -36,16 +38,33 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         if text.kind != TextKind::Url && location.path != "/settings/handoff_webhook_url" {
             continue;
         }
-        if let Err(reason) = check_target(text.source, context.target.allowed_targets) {
-            let fix = "write out a public host over http or https, or add a private one to convengine.outbound.allow";
+        if let Err(reason) = check_target(text.source, context.target) {
+            let fix = fix_target(text.source, "write out a public host over http or https");
             findings.push(location.error("V003", reason).with_fix(fix));
         }
     }
 }
 
+/// Says what to do about a target that must not be called; `public` says how to call a public one.
+pub(super) fn fix_target(url: &str, public: &str) -> String {
+    if url.trim().starts_with(STUB_ADDRESS) {
+        return "write the address of the service before you publish; for tests alone, give the pack an 'http'".to_owned();
+    }
+    format!("{public}, or add a private one to convengine.network.allow-private")
+}
+
 /// Checks that a URL has an allowed target; parts that templates fill in are not checked.
-pub(super) fn check_target(url: &str, allowed: &[String]) -> Result<(), String> {
+pub(super) fn check_target(url: &str, target: &PublishTarget<'_>) -> Result<(), String> {
     let url = url.trim();
+    match url.strip_prefix(STUB_ADDRESS) {
+        // The player puts the address of its service in its place.
+        Some(rest) if target.has_stub => check_literal(&format!("http://stub.example{rest}"), target.allowed_targets),
+        Some(_) => Err(format!("'{url}' calls the fake service of a pack, which is for tests")),
+        None => check_literal(url, target.allowed_targets),
+    }
+}
+
+fn check_literal(url: &str, allowed: &[String]) -> Result<(), String> {
     let literal = url.split("{{").next().unwrap_or_default();
     let is_whole = literal.len() == url.len();
     let Some((scheme, rest)) = literal.split_once("://") else {
@@ -74,8 +93,10 @@ pub(super) fn check_target(url: &str, allowed: &[String]) -> Result<(), String> 
         return Err(format!("'{url}' has no host"));
     }
     let port = port.filter(|it| !it.is_empty()).unwrap_or(if is_secure { "443" } else { "80" });
-    let is_host = |allowed: &String| allowed.eq_ignore_ascii_case(&host) || allowed.eq_ignore_ascii_case(&format!("{host}:{port}"));
-    if !is_local(&host) || allowed.iter().any(is_host) {
+    let is_allowed = |entry: &String| {
+        entry.eq_ignore_ascii_case(&host) || entry.eq_ignore_ascii_case(&format!("{host}:{port}")) || is_in_network(&host, entry)
+    };
+    if !is_local(&host) || allowed.iter().any(is_allowed) {
         return Ok(());
     }
     Err(format!("the host '{host}' is private"))
@@ -115,6 +136,23 @@ fn normalize_host(host: &str) -> String {
 fn is_local(host: &str) -> bool {
     let is_name = LOCAL_SUFFIXES.iter().any(|suffix| host.strip_suffix(suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));
     is_name || parse_address(host).is_some_and(is_private)
+}
+
+/// Whether a host is an address of a network such as `10.1.0.0/16`.
+fn is_in_network(host: &str, network: &str) -> bool {
+    let Some((start, bits)) = network.split_once('/') else { return false };
+    let Ok(bits) = bits.parse::<u32>() else { return false };
+    match (start.parse::<IpAddr>(), parse_address(host).map(|it| it.to_canonical())) {
+        (Ok(IpAddr::V4(start)), Some(IpAddr::V4(address))) if bits <= 32 => {
+            let mask = u32::MAX.checked_shl(32 - bits).unwrap_or_default();
+            address.to_bits() & mask == start.to_bits() & mask
+        }
+        (Ok(IpAddr::V6(start)), Some(IpAddr::V6(address))) if bits <= 128 => {
+            let mask = u128::MAX.checked_shl(128 - bits).unwrap_or_default();
+            address.to_bits() & mask == start.to_bits() & mask
+        }
+        _ => false,
+    }
 }
 
 /// Parses an IP address in any notation that browsers and libraries accept.
@@ -167,7 +205,7 @@ mod tests {
     use super::*;
 
     fn is_rejected(url: &str) -> bool {
-        check_target(url, &[]).is_err()
+        check_target(url, &PublishTarget::empty()).is_err()
     }
 
     #[test]
@@ -244,8 +282,26 @@ mod tests {
 
     #[test]
     fn allowed_targets_pass() {
-        let allowed = ["127.0.0.1:9090".to_owned(), "crm.local".to_owned()];
-        assert!(check_target("http://127.0.0.1:9090/x", &allowed).is_ok() && check_target("http://CRM.local/x", &allowed).is_ok());
-        assert!(check_target("http://127.0.0.1/x", &allowed).is_err() && check_target("http://127.0.0.1:9091/x", &allowed).is_err());
+        let allowed = ["127.0.0.1:9090", "crm.local", "10.1.0.0/16", "fd00::/8", "0.0.0.0/33"].map(str::to_owned);
+        let target = PublishTarget { allowed_targets: &allowed, ..PublishTarget::empty() };
+        for url in ["http://127.0.0.1:9090/x", "http://CRM.local/x", "http://10.1.255.1:8080/", "https://[fd12::1]/"] {
+            assert_eq!(check_target(url, &target), Ok(()), "{url}");
+        }
+        for url in ["http://127.0.0.1/x", "http://127.0.0.1:9091/x", "http://10.2.0.1/", "https://[fe80::1]/"] {
+            assert!(check_target(url, &target).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_fake_service_is_called_in_packs_that_have_one() {
+        let with_stub = PublishTarget { has_stub: true, ..PublishTarget::empty() };
+        for url in ["${STUB}", "${STUB}/a?b={{ session.c }}", " ${STUB}/a "] {
+            assert_eq!(check_target(url, &with_stub), Ok(()), "{url}");
+            assert!(is_rejected(url) && fix_target(url, "").contains("'http'"), "{url}");
+        }
+        for url in ["${STUBS}/a", "${OTHER}/a", "${STUB}{{ session.host }}/a", "http://10.0.0.1/"] {
+            assert!(check_target(url, &with_stub).is_err(), "{url}");
+        }
+        assert!(fix_target("http://10.0.0.1/", "call a public host").contains("convengine.network.allow-private"));
     }
 }

@@ -23,7 +23,7 @@ use crate::config::import::documents::{self, CheckContext, CheckedDocument};
 /// Exit code 1 if an issue is an error or rows cannot be stored.
 pub async fn run(settings: &Settings, pack: Option<&Path>, json: bool) -> Result<(), Failure> {
     let providers = documents::find_providers(settings);
-    let context = CheckContext { tree: &settings.tree, providers: providers.as_ref() };
+    let context = CheckContext { tree: &settings.tree, providers: providers.as_ref(), has_stub: false };
     let findings = match pack {
         Some(file) => {
             let pack = pack_file::read(file).map_err(|error| Failure::check_failed(vec![error.to_string()]))?;
@@ -63,14 +63,14 @@ impl Findings {
     }
 }
 
-/// Lints a pack with its own settings, over which those of the context take precedence.
+/// Lints a pack with its own settings, over which those of the context take precedence, and with its own fake service, if it has one.
 ///
 /// # Errors
 /// Exit code 1 with a line for each problem that prevents storing the pack.
 pub async fn lint_pack(pack: &Pack, context: CheckContext<'_>) -> Result<Findings, Failure> {
     let mut merged = convengine_core::config::settings::normalize(&pack.settings);
     merge(&mut merged, context.tree.clone());
-    let documents = documents::check_pack(pack, CheckContext { tree: &merged, ..context });
+    let documents = documents::check_pack(pack, CheckContext { tree: &merged, has_stub: !pack.http.is_empty(), ..context });
     let mut rows = import::lint_pack(pack, &merged).await?;
     rows.extend(pack.script_issues());
     Ok(Findings { rows, documents })

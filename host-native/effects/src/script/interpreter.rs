@@ -36,7 +36,7 @@ pub fn compile_once(compiled: &Compiled, read_file: impl FnOnce() -> Option<Cow<
     if let Some(known) = compiled.get() {
         return known.as_ref().map_err(Clone::clone);
     }
-    let Some(module) = read_file() else { return Err(format!("'{MODULE}' is not available yet; {}", how_to_get_it())) };
+    let Some(module) = read_file() else { return Err(format!("the interpreter of scripts, '{MODULE}', is missing; {}", how_to_get_it())) };
     compiled.get_or_init(|| compile(&module)).as_ref().map_err(Clone::clone)
 }
 
@@ -53,9 +53,9 @@ const READS_FILES: bool = cfg!(debug_assertions);
 
 fn how_to_get_it() -> &'static str {
     if READS_FILES {
-        "`cargo xtask run` builds it in the background, and `cargo xtask python` at once"
+        "`cargo xtask python` builds it; `cargo xtask run` does so in the background"
     } else {
-        "run `cargo xtask page` before the build"
+        "this program was built without it: run `cargo xtask page` before the build"
     }
 }
 

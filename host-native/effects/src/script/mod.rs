@@ -124,7 +124,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        let missing = "scripts cannot run here: 'python.wasm' is not available yet; ";
+        let missing = "scripts cannot run here: the interpreter of scripts, 'python.wasm', is missing; ";
         assert!([run(None), run(None)].iter().all(|message| message.starts_with(missing)), "{}", run(None));
         // The file is there now, and is not WebAssembly; it is compiled once.
         let broken = run(Some("not a module"));

@@ -3,7 +3,7 @@
 use convengine_config::flow::DocumentIssue;
 use convengine_config::flow::document::chain::{DecideStep, HumanStep, NotifyStep, ProgramStep, StepKind};
 
-use super::super::request_target::check_target;
+use super::super::request_target::{check_target, fix_target};
 use super::super::workflow::Resolution;
 use super::{ChainContext, StepContext};
 
@@ -59,8 +59,8 @@ fn check_program(context: &ChainContext<'_>, step_cx: &StepContext<'_>, program:
 }
 
 fn check_url(context: &ChainContext<'_>, step_cx: &StepContext<'_>, member: &str, url: &str, findings: &mut Vec<DocumentIssue>) {
-    if let Err(reason) = check_target(url, context.target.allowed_targets) {
-        let fix = "call a public host over http or https, or add a private one to convengine.outbound.allow";
+    if let Err(reason) = check_target(url, context.target) {
+        let fix = fix_target(url, "call a public host over http or https");
         findings.push(step_cx.location.join(member).error("X004", reason).with_fix(fix));
     }
 }

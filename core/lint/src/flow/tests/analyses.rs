@@ -247,6 +247,13 @@ fn allowed_targets_may_be_called() {
 }
 
 #[test]
+fn the_fake_service_of_a_pack_may_be_called_where_there_is_one() {
+    let document = apply_changes(shop(), &[("/tools/1/request/url", json!("${STUB}/orders"))]);
+    assert_eq!(codes(&document), [("V003", "/tools/1/request/url".to_owned())]);
+    assert_eq!(check_document(&document, &PublishTarget { has_stub: true, ..PublishTarget::empty() }), []);
+}
+
+#[test]
 fn credentials_are_not_quoted() {
     let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
     let document = apply_changes(shop(), &[("/events/welcome/message", json!(secret))]);

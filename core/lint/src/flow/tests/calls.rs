@@ -17,6 +17,7 @@ pub(super) fn cases() -> Vec<Case> {
         (url("ftp://a.example.org"), "V003", url_path),
         (url("http://127.0.0.1:8080/x"), "V003", url_path),
         (url("http://user:password@a.example.org"), "V003", url_path),
+        (url("${STUB}/x"), "V003", url_path),
         (vec![("/tools/0/request/url", json!("http://printer.local/{{ args.size }}"))], "V003", "/tools/0/request/url"),
         (vec![("/settings/handoff_webhook_url", json!("http://10.0.0.1"))], "V003", "/settings/handoff_webhook_url"),
         (vec![("/tools/0/outputs/0/path", json!("$.["))], "V004", "/tools/0/outputs/0/path"),

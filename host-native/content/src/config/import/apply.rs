@@ -55,6 +55,8 @@ pub struct ImportReport {
     pub document_issues: Vec<DocumentIssue>,
     /// Whether the import was strict and there are errors; nothing is imported then.
     pub is_refused: bool,
+    /// Whether a dry run compares with an empty database, because there is none yet.
+    pub is_new_database: bool,
     /// The number of documents in the pack.
     pub documents: usize,
     /// The number of tools in the pack.
@@ -110,9 +112,9 @@ impl ImportReport {
 pub async fn apply(target: &ImportTarget<'_>, parsed: &ParsedPack, strict: bool, dry_run: bool) -> Result<ImportReport, Failure> {
     let ParsedPack { pack, scripts } = parsed;
     let unusable = |it: sqlx::Error| storage::database_failure(target.database, &it);
-    let mut connection = match dry_run {
-        false => storage::connect_or_create(target.database).await?,
-        true => storage::connect_existing(target.database).await?,
+    let (mut connection, is_new_database) = match dry_run {
+        false => (storage::connect_or_create(target.database).await?, false),
+        true => storage::connect_for_dry_run(target.database).await?,
     };
     disable_foreign_keys(&mut connection).await.map_err(unusable)?;
     connection.begin().await.map_err(unusable)?;
@@ -121,7 +123,8 @@ pub async fn apply(target: &ImportTarget<'_>, parsed: &ParsedPack, strict: bool,
     let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
     problems.extend(modules::store(&mut connection, pack).await.map_err(unusable)?);
     problems.extend(scripts.find_problems());
-    let context = CheckContext { tree: target.tree, providers: target.providers.as_ref() };
+    // What calls the fake service of the pack is not published.
+    let context = CheckContext { tree: target.tree, providers: target.providers.as_ref(), has_stub: false };
     let documents = documents::check_pack(pack, context);
     problems.extend(documents::find_problems(&documents));
     let tools = workspace_tools::check_pack(pack, target.tree);
@@ -162,5 +165,5 @@ pub async fn apply(target: &ImportTarget<'_>, parsed: &ParsedPack, strict: bool,
         }
     }
     let (documents, tools) = counts;
-    Ok(ImportReport { difference, issues: after.issues, document_issues, is_refused, documents, tools })
+    Ok(ImportReport { difference, issues: after.issues, document_issues, is_refused, is_new_database, documents, tools })
 }

@@ -9,7 +9,7 @@ use convengine_effects::llm::list_providers;
 use convengine_host_base::clock;
 use convengine_host_base::exit::Failure;
 use convengine_settings::Settings;
-use convengine_settings::network::read_list;
+use convengine_settings::network::read_allowed_targets;
 use convengine_storage::assistant::{DocumentKind, ProgramKey, draft, session};
 use convengine_storage::call_log::CallLogColumns;
 use convengine_storage::turn_rows::TurnRows;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::ImportTarget;
 use crate::check::prevents_saving;
-use crate::config::snapshot::{Change, DraftChange};
+use crate::config::snapshot::DraftChange;
 use crate::plan::month_start;
 
 /// A document with its issues.
@@ -37,6 +37,8 @@ pub struct CheckContext<'s> {
     pub tree: &'s Value,
     /// The providers of models; `None` if unknown.
     pub providers: Option<&'s BTreeMap<String, ModelProvider>>,
+    /// Whether the fake service at `${STUB}` may be called: in a pack that has one, as long as it is not imported.
+    pub has_stub: bool,
 }
 
 /// Returns the providers of models of a command. They are unknown for one without models, which need not have the settings of the server.
@@ -52,13 +54,14 @@ pub fn check_pack(pack: &Pack, context: CheckContext<'_>) -> Vec<CheckedDocument
 /// Checks documents, which may run each other and call the tools.
 pub fn check_documents(documents: Vec<Value>, tools: &[Value], context: CheckContext<'_>) -> Vec<CheckedDocument> {
     let documents: Vec<Value> = documents.into_iter().map(import_canvas).collect();
-    let (allowed, revoked) = (read_list(context.tree, "outbound.allow"), BTreeSet::new());
+    let (allowed, revoked) = (read_allowed_targets(context.tree), BTreeSet::new());
     let programs = BoundPrograms::from_pack(&documents, tools);
     let target = PublishTarget {
         revoked_secrets: &revoked,
         allowed_targets: &allowed,
         programs: Some(&programs),
         providers: context.providers,
+        has_stub: context.has_stub,
         ..PublishTarget::empty()
     };
     let check = |document: Value| {
@@ -108,9 +111,9 @@ pub async fn check_quota(connection: &mut Connection, documents: &[CheckedDocume
 pub async fn compare_drafts(connection: &mut Connection, documents: &[CheckedDocument]) -> sqlx::Result<Vec<DraftChange>> {
     let mut changes = Vec::with_capacity(documents.len());
     for CheckedDocument { key, document, .. } in documents {
-        let change = Change::between(draft::find_document(connection, key.as_str()).await?.as_deref(), document);
+        let stored = draft::find_document(connection, key.as_str()).await?;
         let program = (key.kind() != DocumentKind::Assistant).then(|| key.kind().name());
-        changes.push(DraftChange { id: key.id().to_owned(), program, change });
+        changes.push(DraftChange::between(key.id().to_owned(), program, stored.as_deref(), document));
     }
     Ok(changes)
 }

@@ -5,6 +5,7 @@ pub mod documents;
 mod knowledge;
 mod modules;
 mod scripts;
+mod settings_left_out;
 mod workspace_tools;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +46,13 @@ pub struct ImportOptions {
 pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result<(), Failure> {
     let parsed = read_with_scripts(file)?;
     let done = apply(&ImportTarget::from_settings(settings), &parsed, how.strict, how.dry_run).await?;
+    let left_out = settings_left_out::find(&parsed.pack.settings, &settings.tree);
+    if !left_out.is_empty() {
+        print_error_line!("{}", settings_left_out::describe(&left_out));
+    }
+    if done.is_new_database {
+        print_error_line!("database '{}' has no tables yet: compared with an empty one", settings.database.redacted_url());
+    }
     if how.dry_run {
         done.difference.print(how.json);
         return if done.is_refused { Err(Failure::check_failed(done.errors())) } else { Ok(()) };

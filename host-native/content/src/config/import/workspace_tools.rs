@@ -6,13 +6,13 @@ use convengine_core::config::flow::DocumentIssue;
 use convengine_core::lint::flow::{PublishTarget, check_workspace_tool};
 use convengine_core::pack::Pack;
 use convengine_host_base::clock;
-use convengine_settings::network::read_list;
+use convengine_settings::network::read_allowed_targets;
 use convengine_storage::Connection;
 use convengine_storage::assistant::tool;
 use serde_json::Value;
 
 use crate::check::prevents_saving;
-use crate::config::snapshot::{Change, DraftChange};
+use crate::config::snapshot::DraftChange;
 use crate::references::is_tool_id;
 
 /// A tool with its issues.
@@ -26,7 +26,7 @@ pub struct CheckedTool {
 
 /// Checks the tools of a pack; secrets are not checked here.
 pub fn check_pack(pack: &Pack, settings: &Value) -> Vec<CheckedTool> {
-    let (allowed, revoked) = (read_list(settings, "outbound.allow"), BTreeSet::new());
+    let (allowed, revoked) = (read_allowed_targets(settings), BTreeSet::new());
     let target = PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, ..PublishTarget::empty() };
     let check = |it: &Value| CheckedTool {
         id: it.get("id").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -53,8 +53,8 @@ pub fn find_problems(tools: &[CheckedTool]) -> Vec<String> {
 pub async fn compare(connection: &mut Connection, tools: &[CheckedTool]) -> sqlx::Result<Vec<DraftChange>> {
     let stored: Vec<Value> = tool::list(connection).await?.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
     let find = |id: &str| stored.iter().find(|tool| tool.get("id").is_some_and(|it| it == id)).map(ToString::to_string);
-    let change = |it: &CheckedTool| Change::between(find(&it.id).as_deref(), &it.document);
-    Ok(tools.iter().map(|tool| DraftChange { id: tool.id.clone(), program: Some("tool"), change: change(tool) }).collect())
+    let change = |it: &CheckedTool| DraftChange::between(it.id.clone(), Some("tool"), find(&it.id).as_deref(), &it.document);
+    Ok(tools.iter().map(change).collect())
 }
 
 /// Stores the tools in the caller's transaction.

@@ -11,6 +11,7 @@ use convengine_host_base::print_line;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::part_changes::PartChanges;
 use super::state::ConfigState;
 
 /// The difference between two states.
@@ -41,6 +42,9 @@ pub struct DraftChange {
     pub program: Option<&'static str>,
     /// How it changes.
     pub change: Change,
+    /// Its parts that change, if it is replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<PartChanges>,
 }
 
 /// How a draft changes.
@@ -55,13 +59,14 @@ pub enum Change {
     Equal,
 }
 
-impl Change {
+impl DraftChange {
     /// How a document changes that was stored as JSON text, if it was.
-    pub fn between(stored: Option<&str>, document: &Value) -> Change {
-        match stored.map(|text| serde_json::from_str::<Value>(text).is_ok_and(|it| it == *document)) {
-            None => Change::New,
-            Some(true) => Change::Equal,
-            Some(false) => Change::Replaced,
+    pub fn between(id: String, program: Option<&'static str>, stored: Option<&str>, document: &Value) -> DraftChange {
+        let Some(text) = stored else { return DraftChange { id, program, change: Change::New, parts: None } };
+        match serde_json::from_str::<Value>(text) {
+            Ok(stored) if stored == *document => DraftChange { id, program, change: Change::Equal, parts: None },
+            Ok(stored) => DraftChange { id, program, change: Change::Replaced, parts: Some(PartChanges::between(&stored, document)) },
+            Err(_) => DraftChange { id, program, change: Change::Replaced, parts: None },
         }
     }
 }
@@ -217,7 +222,10 @@ fn diff_columns(old: &Map, new: &Map) -> BTreeMap<String, ValueChange> {
 impl Display for Difference {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "before {}\nafter  {}", self.before, self.after)?;
-        self.drafts.iter().try_for_each(|draft| writeln!(f, "{} {}: {}", draft.program.unwrap_or("draft"), draft.id, draft.change))?;
+        for draft in &self.drafts {
+            writeln!(f, "{} {}: {}", draft.program.unwrap_or("draft"), draft.id, draft.change)?;
+            draft.parts.iter().try_for_each(|it| it.fmt(f))?;
+        }
         if self.is_empty() {
             return writeln!(f, "no difference");
         }

@@ -4,9 +4,11 @@
 //! that affect turns. It does not contain documents, fakes or modules; activating a snapshot leaves those unchanged.
 
 mod difference;
+mod part_changes;
 mod restore;
 mod state;
 
 pub use difference::{Change, Difference, DraftChange, SettingChange};
+pub use part_changes::PartChanges;
 pub use restore::{RestoreError, RestoreTarget, RestoredRows, find_snapshot, record_activation, record_config, restore_rows};
 pub use state::{ConfigState, hash_rows};
