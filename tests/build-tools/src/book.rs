@@ -14,6 +14,9 @@ use crate::dist::sha256;
 /// What the server calls the folder of the book.
 const FOLDER: &str = "docs";
 
+/// The folder of the book with copies of files outside the documentation that it cites.
+const OUTSIDE: &str = "files";
+
 /// Builds the book into an empty folder.
 pub fn build(sources: &Path, to: &Path) -> Result<()> {
     if to.exists() {
@@ -26,8 +29,55 @@ pub fn build(sources: &Path, to: &Path) -> Result<()> {
     fs::write(to.join("llms.txt"), list_chapters(&book, &chapters)?)?;
     for page in files_below(to)?.iter().filter(|path| path.extension().is_some_and(|it| it == "html")) {
         move_scripts_out(page, to)?;
+        mend_links(page, to, sources)?;
     }
     Ok(())
+}
+
+/// Leads links to the first pages of folders to their names in the book, and links to files outside the documentation to copies of them.
+fn mend_links(page: &Path, book: &Path, sources: &Path) -> Result<()> {
+    const LINK: &str = " href=\"";
+    let text = fs::read_to_string(page)?;
+    let folder = page.strip_prefix(book)?.parent().context("a page is in a folder")?;
+    let mut parts = text.split(LINK);
+    let mut mended = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (link, rest) = part.split_once('"').with_context(|| format!("a link of '{}' does not end", page.display()))?;
+        write!(mended, "{LINK}{}\"{rest}", mend_link(link, folder, book, sources)?)?;
+    }
+    fs::write(page, mended)?;
+    Ok(())
+}
+
+fn mend_link(link: &str, folder: &Path, book: &Path, sources: &Path) -> Result<String> {
+    let (path, fragment) = link.find('#').map_or((link, ""), |at| link.split_at(at));
+    if path.is_empty() || path.contains(':') || path.starts_with('/') {
+        return Ok(link.to_owned());
+    }
+    let mut steps: Vec<&str> = folder.iter().filter_map(|it| it.to_str()).collect();
+    let mut above = 0;
+    for step in path.split('/') {
+        match step {
+            ".." if steps.pop().is_none() => above += 1,
+            ".." | "." | "" => {}
+            step => steps.push(step),
+        }
+    }
+    if above == 0 {
+        let is_first = steps.last().is_some_and(|it| *it == "README.html");
+        return Ok(if is_first { format!("{}index.html{fragment}", path.trim_end_matches("README.html")) } else { link.to_owned() });
+    }
+    // Links to Markdown lead to pages within the book alone.
+    let file = steps.join("/");
+    let file = file.strip_suffix(".html").map_or_else(|| file.clone(), |name| format!("{name}.md"));
+    let source = sources.join("..").join(&file);
+    if !source.is_file() {
+        return Ok(link.to_owned());
+    }
+    let copy = book.join(OUTSIDE).join(&file);
+    fs::create_dir_all(copy.parent().context("a file is in a folder")?)?;
+    fs::copy(&source, &copy).with_context(|| format!("cannot copy '{}'", source.display()))?;
+    Ok(format!("{}{OUTSIDE}/{file}", "../".repeat(folder.iter().count())))
 }
 
 /// Copies the sources of all chapters; returns their first paragraphs by path.
@@ -109,12 +159,33 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
 mod tests {
     use std::fs;
 
-    use super::{first_paragraph, move_scripts_out};
+    use super::{first_paragraph, mend_link, move_scripts_out};
 
     #[test]
     fn the_first_paragraph_is_the_first_text() {
         assert_eq!(first_paragraph("# Title\n\n![picture](a.svg)\n\nOne line\nand another.\n\nMore."), "One line and another.");
         assert_eq!(first_paragraph("# Title\n\n| a | b |\n|---|---|\n"), "");
+    }
+
+    #[test]
+    fn links_lead_to_pages_of_the_book_or_to_copies() {
+        let project = tempfile::tempdir().unwrap();
+        let (book, sources) = (project.path().join("book"), project.path().join("docs"));
+        fs::create_dir_all(&sources).unwrap();
+        fs::write(project.path().join("CHANGES.md"), "# Changes").unwrap();
+        let mend = |link: &str| mend_link(link, "guide".as_ref(), &book, &sources).unwrap();
+        for (link, expected) in [
+            ("turns.html", "turns.html"),
+            ("#part", "#part"),
+            ("https://example.com/README.html", "https://example.com/README.html"),
+            ("README.html", "index.html"),
+            ("../start/README.html#the-program", "../start/index.html#the-program"),
+            ("../../CHANGES.html#1", "../files/CHANGES.md"),
+            ("../../absent.html", "../../absent.html"),
+        ] {
+            assert_eq!(mend(link), expected, "{link}");
+        }
+        assert_eq!(fs::read_to_string(book.join("files/CHANGES.md")).unwrap(), "# Changes");
     }
 
     #[test]
