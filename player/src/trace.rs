@@ -179,8 +179,6 @@ mod tests {
 
     #[test]
     fn nodes_calls_and_variables_of_flows_are_named() {
-        let edge =
-            |port: Option<&str>, source: &str, target: &str| json!({"id": target, "source": source, "source_port": port, "target": target});
         let pack = json!({
             "name": "shop", "http": [{"path_prefix": "/", "status": 503, "json": {}}],
             "documents": [{
@@ -193,7 +191,11 @@ mod tests {
                         {"id": "mark", "type": "set", "name": "Mark", "data": {"assign": [{"variable": "closed", "op": "set", "value": true}]}},
                         {"id": "end", "type": "end", "name": "End", "data": {"end_session": false}},
                     ],
-                    "edges": [edge(None, "start", "look"), edge(Some("failure"), "look", "mark"), edge(None, "mark", "end")]}],
+                    "edges": [
+                        {"id": "e1", "source": "start", "target": "look"},
+                        {"id": "e2", "source": "look", "source_port": "failure", "target": "mark"},
+                        {"id": "e3", "source": "mark", "target": "end"},
+                    ]}],
             }],
             "turns": [{"request": {"method": "POST", "path": "/v1/runtime/assistants/shop/sessions", "body": {}}}],
         });

@@ -18,7 +18,7 @@ const MAX_MODULE_BYTES = 4 << 20;
 
 /** Checks name and size of a file; returns the problem, or an empty text. */
 export function fileProblem(file: string, size: number): string {
-  if (!/\.wasm$/i.test(file)) return `'${file}' is not an extension: drop a .wasm file`;
+  if (!/\.wasm$/i.test(file)) return `'${file}' is not an extension: drop a .wasm file, or a pack, a talk, journals or an SQL dump (.json, .talk, .sql)`;
   if (size > MAX_MODULE_BYTES) return `'${file}' exceeds ${MAX_MODULE_BYTES} bytes: build it for size`;
   return '';
 }

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Pack, PackError};
+use super::{Pack, PackError, foreign};
 
 /// Returns the content of a file. The core opens none; paths are those of the pack file and, beside it, what it names.
 pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
@@ -26,12 +26,16 @@ pub enum PackFileError {
 /// Returns the JSON text of a pack file; a talk is converted to the pack that it describes.
 ///
 /// # Errors
-/// [`PackFileError`] if a file cannot be read or a talk is invalid. Text that is not a pack is returned unchanged.
+/// [`PackFileError`] if a file cannot be read, is one of another builder or no JSON, or if a talk is invalid. Other text that is not a pack is
+/// returned unchanged.
 pub fn pack_file_text(path: &Path, read: ReadFile) -> Result<String, PackFileError> {
     let name = || path.display().to_string();
     let text = read_text(path, read).map_err(|error| PackFileError::Unreadable(name(), error))?;
     let within = |path: &Path, text| inline_modules(path.parent().unwrap_or(Path::new("")), text, read);
     if !path.extension().is_some_and(|it| it.eq_ignore_ascii_case("talk")) {
+        if let Some(problem) = foreign::find_problem(&text) {
+            return Err(PackFileError::Invalid(name(), PackError::invalid_pack(problem)));
+        }
         return within(path, wrap_document(text)).map_err(|(file, error)| PackFileError::Unreadable(file, error));
     }
     let folder = path.parent().unwrap_or(Path::new(""));

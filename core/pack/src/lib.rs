@@ -37,6 +37,7 @@ mod fake;
 mod fake_http;
 mod file;
 mod flow_turn;
+mod foreign;
 mod json_schema;
 mod knowledge;
 mod lint;

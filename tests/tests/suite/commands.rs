@@ -143,6 +143,15 @@ fn an_invalid_import_is_rejected_line_by_line_and_changes_nothing() {
         assert_eq!(sql.dump(), before, "{text}");
     }
     assert_one_line(&env.run(&["import", "nowhere.json"]), 1, &["nowhere.json"]);
+    let foreign =
+        [("nlu.yml", "version: \"3.1\"\nnlu:\n", "Rasa"), ("greet.json", r#"{"name": "greet", "fallbackIntent": false}"#, "Dialogflow")];
+    for (name, text, builder) in foreign {
+        let file = env.write(name, text);
+        for command in ["import", "lint"] {
+            assert_one_line(&env.run(&[command, &file]), 1, &[name, &format!("a file of {builder}, which is not read yet")]);
+        }
+    }
+    assert_eq!(sql.dump(), before);
 }
 
 #[test]

@@ -22,6 +22,16 @@ export class PackFiles {
     this.status = this.problem = '';
     if (!first) return;
     const all = [first, ...rest];
+    const foreign = all.find((it) => !isImportable(it.name) && !/\.wasm$/i.test(it.name));
+    if (foreign) {
+      const { describeUnknownFile, findBuilder } = await import('../session/unknown-file');
+      // The beginning is enough, whatever the size.
+      const text = await foreign.slice(0, 1 << 20).text();
+      if (findBuilder(foreign.name, text) !== undefined) {
+        this.problem = describeUnknownFile(foreign.name, text);
+        return;
+      }
+    }
     if (!all.every((it) => isImportable(it.name))) return this.extension.addFile(first);
     this.problem = all.map((it) => sizeProblem(it.name, it.size)).find(Boolean) ?? '';
     if (this.problem) return;

@@ -54,6 +54,12 @@ const END_STAGES = /^(ENGINE_RETURN|ENGINE_(UN)?KNOWN_FAILURE|POLICY_BLOCK|PIPEL
 const ENGINE_PARAMS = ['standalone_query', 'resolved_user_input', 'reset'];
 const EXPECTED_INPUT = 'choose the response of GET /api/v1/conversation/audit/{id} or …/trace';
 
+/** Whether a JSON value is meant as an audit trail: a list of rows, of which some have a stage, or an object with one. */
+export function isAuditTrail(json: unknown): boolean {
+  const list: unknown = Array.isArray(json) ? json : asObject(json as Json)['stages'];
+  return Array.isArray(list) && (list.length === 0 || list.some((it) => typeof asObject(it as Json)['stage'] === 'string'));
+}
+
 /** Reads the response of the audit or trace endpoint; throws an `Error` if it is neither. */
 export function fromAudit(json: unknown): AuditImport {
   const { conversationId, rows } = parseRows(json as Json);

@@ -9,7 +9,8 @@ import { isTalkFile, openTalk, type TextFile } from './open-talk';
 import { openFile } from './transfer';
 import { parseSessionFile, type SessionFile } from './session-file';
 import { findPersonalData, type PersonalData } from './personal-data';
-import { fromAudit, type AuditTurn } from './from-audit';
+import { fromAudit, isAuditTrail, type AuditTurn } from './from-audit';
+import { describeUnknownFile } from './unknown-file';
 
 /** The result of an import. */
 export interface ImportResult {
@@ -41,6 +42,8 @@ async function importText(simulator: Simulator, text: string, name: string): Pro
     await openFile(simulator, file);
     return compareJournals(simulator, file, text);
   }
+  // What looks like JSON gets the place of its error.
+  if (!/^\s*[[{]/.test(text)) throw new Error(describeUnknownFile(name, text));
   parseSpans(text);
   const value = JSON.parse(text) as unknown;
   if (isProgram(value)) {
@@ -53,6 +56,7 @@ async function importText(simulator: Simulator, text: string, name: string): Pro
     simulator.restart();
     return { verdict: 'The pack was opened.', turns: 0, matching: 0, notes: [], personalData: [] };
   }
+  if (!isAuditTrail(value)) throw new Error(describeUnknownFile(name, text));
   return importAudit(simulator, value, text);
 }
 

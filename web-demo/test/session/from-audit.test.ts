@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fromAudit } from '../../src/session/from-audit';
+import { fromAudit, isAuditTrail } from '../../src/session/from-audit';
 import type { JsonObject } from '../../src/types';
 
 const ID = '4aecbdd6-962b-5aa1-8e77-cf43ef25dc33';
@@ -156,7 +156,12 @@ describe('an audit trail', () => {
         return (error as Error).message;
       }
     };
-    for (const none of [null, 5, 'x', {}, { stages: {} }]) expect(fault(none)).toContain('not an audit trail');
+    for (const none of [null, 5, 'x', {}, { stages: {} }]) {
+      expect(fault(none)).toContain('not an audit trail');
+      expect(isAuditTrail(none)).toBe(false);
+    }
+    expect(isAuditTrail([{ data: [] }])).toBe(false);
+    for (const meant of [[], { stages: [] }, [row('USER_INPUT'), {}]]) expect(isAuditTrail(meant)).toBe(true);
     expect(fault([])).toContain('audit trail is empty');
     expect(fault([{ stage: 'USER_INPUT' }, {}])).toContain("row 2 has no 'stage'");
     expect(fault([row('STEP_ENTER')])).toContain('no USER_INPUT row');
