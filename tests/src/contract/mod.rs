@@ -1,6 +1,7 @@
 //! Contract tests: generates valid and invalid calls from the server's OpenAPI document, and checks replies against the document.
 
 mod invalid;
+pub mod promises;
 mod values;
 
 use std::cell::RefCell;
