@@ -43,7 +43,8 @@ export class Tables {
     const body = { ...message, conversationId: message.conversationId ?? uuid() };
     const events = this.#events(body.conversationId, undefined, options);
     // The server confirms the subscription before the message is sent, so no event of the turn is missed.
-    yield (await events.next()).value;
+    const { value: connected } = await events.next();
+    if (connected) yield connected;
     const answer = this.send(body, options);
     const answered = answer.then(nothing, nothing);
     const late = answer.then(() => sleep(EVENTS_AFTER_ANSWER_MS, options.signal)).catch(nothing);
