@@ -117,26 +117,31 @@ export interface StageData {
 
 /** An event of a conversation. Those with an `id` belong to a turn; after one of them a stream can be continued. */
 export type ConversationEvent =
-  | { type: 'CONNECTED'; id?: string; data: { conversationId: string; transport: string; resumed?: boolean } }
-  | { type: 'AUDIT' | 'VERBOSE' | 'MESSAGE'; id?: string; data: StageData }
+  | { type: 'CONNECTED'; id?: string | undefined; data: { conversationId: string; transport: string; resumed?: boolean } }
+  | { type: 'AUDIT' | 'VERBOSE' | 'MESSAGE'; id?: string | undefined; data: StageData }
   /** A piece of the text of a model; `reset` takes back the pieces of the effect. */
-  | { type: 'TOKEN'; id?: string; data: { turn: string; effect: number; text?: string; reset?: boolean } }
+  | { type: 'TOKEN'; id?: string | undefined; data: { turn: string; effect: number; text?: string; reset?: boolean } }
   | {
       type: 'TOOL_PROGRESS';
-      id?: string;
+      id?: string | undefined;
       data: { turn: string; effect: number; progress: number; total: number | null; message: string | null };
     };
 
+/** The last event of the stream of a message. */
+export interface AnswerEvent {
+  type: 'ANSWER';
+  data: TableAnswer;
+}
+
 /** Conversations of tables. */
-export class Tables {
-  private constructor();
+export interface Tables {
   /** Sends a message and resolves with the answer of its turn. A text is the message of a new conversation. */
   send(message: string | TableMessage, options?: MessageCallOptions): Promise<TableAnswer>;
   /**
    * Sends a message and yields the events of the conversation meanwhile; the last event is the answer. Without `conversationId` the client
    * chooses one. Events are shown, not stored: those that a broken connection loses are not repeated, and the answer comes anyway.
    */
-  stream(message: string | TableMessage, options?: MessageCallOptions): EventStream<ConversationEvent | { type: 'ANSWER'; id?: string; data: TableAnswer }>;
+  stream(message: string | TableMessage, options?: MessageCallOptions): EventStream<ConversationEvent | AnswerEvent>;
   /** Yields the events of all turns of a conversation until the connection ends; `lastEventId` continues after that event. */
   events(conversationId: string, options?: CallOptions & { lastEventId?: string }): EventStream<ConversationEvent>;
 }
@@ -217,8 +222,7 @@ export type TurnEvent =
   | { type: 'done'; data: TurnResponse };
 
 /** An assistant. */
-export class Assistant {
-  private constructor();
+export interface Assistant {
   /** Starts a session and resolves when its first turn has ended. */
   start(start?: SessionStart, options?: CallOptions): Promise<Session>;
   /** Returns a session that was started before. Sends nothing. */
@@ -226,8 +230,7 @@ export class Assistant {
 }
 
 /** A session of an assistant. */
-export class Session {
-  private constructor();
+export interface Session {
   readonly id: string;
   /** The response of the first turn; undefined for a session that was started before. */
   readonly started: TurnResponse | undefined;
