@@ -83,7 +83,9 @@ class Tables:
     ) -> Iterator[ConversationEvent]:
         headers = {} if last_event_id is None else {"Last-Event-ID": last_event_id}
         path = f"{_CONVERSATION}/stream/{quote(conversation_id, safe='')}"
-        for event in self._transport.events("GET", path, headers=headers, timeout=timeout, cancellation=cancellation):
+        for event in self._transport.events(
+            "GET", path, headers=headers, repeatable=True, timeout=timeout, cancellation=cancellation
+        ):
             # The name of an audit event is its stage, of which there are many.
             yield {"type": event.data.get("eventType", event.name), "id": event.id, "data": event.data}
 

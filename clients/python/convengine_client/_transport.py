@@ -101,7 +101,7 @@ class Transport:
         cancellation = cancellation or Cancellation()
 
         def attempt() -> Any:
-            with self._exchange(method, path, body, headers, timeout, cancellation) as response:
+            with self._open(method, path, body, headers, timeout, cancellation) as response:
                 return response.json()
 
         return self.repeat(attempt, self.retries if repeatable else 0, cancellation)
@@ -113,11 +113,16 @@ class Transport:
         body: Any = None,
         *,
         headers: Mapping[str, str] | None = None,
+        repeatable: bool = False,
         timeout: float | None = None,
         cancellation: Cancellation,
     ) -> Iterator[ServerEvent]:
-        """Yields the events of a stream. The request is sent once."""
-        with self._exchange(method, path, body, headers, timeout, cancellation) as response:
+        """Yields the events of a stream. Only what fails before its first event is repeated, if it is ``repeatable``."""
+
+        def attempt() -> _Exchange:
+            return self._open(method, path, body, headers, timeout, cancellation)
+
+        with self.repeat(attempt, self.retries if repeatable else 0, cancellation) as response:
             yield from response.events()
 
     def repeat(self, attempt: Callable[[], Result], retries: int, cancellation: Cancellation) -> Result:
@@ -133,7 +138,7 @@ class Transport:
             failures += 1
             cancellation.sleep(pause)
 
-    def _exchange(
+    def _open(
         self, method: str, path: str, body: Any, headers: Mapping[str, str] | None, timeout: float | None, cancellation: Cancellation
     ) -> _Exchange:
         timeout = self.timeout if timeout is None else timeout
@@ -143,7 +148,9 @@ class Transport:
         if body is not None:
             content = json.dumps(body).encode()
             all_headers["Content-Type"] = "application/json"
-        return _Exchange(connection, (method, self._path + path, content, all_headers), timeout, cancellation)
+        exchange = _Exchange(connection, (method, self._path + path, content, all_headers), timeout, cancellation)
+        exchange.open()
+        return exchange
 
 
 def pause_before_retry(error: ConvEngineError, failures: int) -> float | None:
@@ -168,7 +175,8 @@ class _Exchange:
         self._cancellation = cancellation
         self._socket: socket.socket | None = None
 
-    def __enter__(self) -> _Exchange:
+    def open(self) -> None:
+        """Sends the request and waits for the head of the response."""
         try:
             self._cancellation.check()
             self._connection.connect()
@@ -182,6 +190,8 @@ class _Exchange:
         except Exception as error:
             self._close()
             raise self._explain(error) from error
+
+    def __enter__(self) -> _Exchange:
         return self
 
     def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:

@@ -91,6 +91,11 @@ class RetriesTest(unittest.TestCase):
         ]
         self.assertEqual(list(Client(url).tables.events("c")), expected)
 
+    def test_a_subscription_is_repeated_before_its_first_event(self) -> None:
+        url, asked = scripted(self, [BUSY, (200, {}, 'event:CONNECTED\ndata:{"conversationId":"c"}\n\n')])
+        self.assertEqual([event["type"] for event in Client(url).tables.events("c")], ["CONNECTED"])
+        self.assertEqual(len(asked), 2)
+
     def test_an_address_needs_a_scheme(self) -> None:
         with self.assertRaises(ValueError):
             Client("chat.example")

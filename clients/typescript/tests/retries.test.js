@@ -61,6 +61,12 @@ test('health is asked once', async (t) => {
   assert.equal(asked.length, 1);
 });
 
+test('a subscription is repeated before its first event', async (t) => {
+  const { url, asked } = await scripted(t, [BUSY, [200, {}, 'event:CONNECTED\ndata:{"conversationId":"c"}\n\n']]);
+  for await (const event of new Client({ url }).tables.events('c')) assert.equal(event.type, 'CONNECTED');
+  assert.equal(asked.length, 2);
+});
+
 test('a silent server times out, and a stream is not repeated for it', async (t) => {
   const asked = [];
   const url = await serve(t, (request, response) => {

@@ -1,5 +1,6 @@
 //! The clients for TypeScript and Python (docs/guide/clients.md): their own tests, against a running server.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -44,4 +45,16 @@ fn the_client_for_python_passes_its_tests() {
     let printed = run_tests("python", &client_test_python().unwrap(), &["-m", "unittest"]);
     assert!(number_after(&printed, "Ran").is_some_and(|count| count >= 20), "{printed}");
     assert_eq!(printed.lines().last(), Some("OK"), "none is skipped: {printed}");
+}
+
+#[test]
+#[on(no_database)]
+fn the_clients_have_the_version_of_the_server() {
+    let version = env!("CARGO_PKG_VERSION");
+    for (file, line) in
+        [("typescript/package.json", format!("\"version\": \"{version}\"")), ("python/pyproject.toml", format!("version = \"{version}\""))]
+    {
+        let text = fs::read_to_string(root().join("clients").join(file)).unwrap();
+        assert!(text.contains(&line), "{file}: expected {line}");
+    }
 }
