@@ -1,4 +1,4 @@
 import { bindModules } from './modules.js';
 
-export const { createEngine, lint } = bindModules();
+export const { createEngine, conversation, lint } = bindModules();
 export { runTurn } from './turn-runner.js';

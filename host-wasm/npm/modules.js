@@ -1,7 +1,9 @@
+import { Conversation } from './conversation.js';
+
 /** The modules of the package. */
 const MODULES = { engine: () => import('./engine.js'), lint: () => import('./lint.js') };
 
-/** Returns the functions of the package; `read` returns the bytes of a module where it cannot be fetched. */
+/** Returns the functions of the package; `read` returns the bytes of a module, or the compiled module, where it cannot be fetched. */
 export function bindModules(read) {
   const loading = new Map();
 
@@ -21,14 +23,21 @@ export function bindModules(read) {
     return module;
   }
 
+  async function createEngine(pack) {
+    const { Engine } = await load('engine');
+    return new Engine(packText(pack));
+  }
+
   return {
-    async createEngine(pack) {
-      const { Engine } = await load('engine');
-      return new Engine(pack);
-    },
+    createEngine,
+    conversation: (pack, options) => new Conversation(createEngine(pack), options),
     async lint(pack) {
       const { lint } = await load('lint');
-      return lint(pack);
+      return lint(packText(pack));
     },
   };
+}
+
+function packText(pack) {
+  return typeof pack === 'string' ? pack : JSON.stringify(pack);
 }

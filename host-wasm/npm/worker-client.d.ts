@@ -15,4 +15,4 @@ export interface WorkerEngine {
 }
 
 /** Connects to a worker that runs `convengine/worker`. */
-export function connect(worker: Worker): { createEngine(pack: string): Promise<WorkerEngine>; lint(pack: string): Promise<Issue[]> };
+export function connect(worker: Worker): { createEngine(pack: string | object): Promise<WorkerEngine>; lint(pack: string | object): Promise<Issue[]> };

@@ -82,6 +82,16 @@ pub fn reference_server(name: &str) -> Result<PathBuf> {
     found.context("the reference servers are not installed; run `cargo xtask mcp` first")
 }
 
+/// Returns the interpreter of Python with what tests the client in Python, as `cargo xtask` installs it below the target folder.
+///
+/// # Errors
+/// If it is not installed.
+pub fn client_test_python() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let found = own.ancestors().map(|it| it.join("clients/python/bin/python")).find(|it| it.is_file());
+    found.context("what tests the client in Python is not installed; run `cargo xtask ready` first")
+}
+
 /// Returns the path of a program that was built into the folder of this one.
 ///
 /// # Errors

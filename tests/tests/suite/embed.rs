@@ -33,6 +33,15 @@ fn the_package_plays_tables_and_flows_in_a_page_a_worker_and_node() {
         // A pack given as text is used as written.
         json!({"own": "There are 1 loaves left, at 1.0 each.", "asked": ["shelf:count", true], "notices": true}),
         json!({"script": "There are 3 loaves left, at 4.0 each."}),
+        json!({"conversation": {
+            "scripted": "There are 3 loaves left, at 4 each.",
+            "handled": ["There are 11 loaves left, at 2.5 each.", "OTHER", true],
+            "broken": ["no shelf", true],
+            "second": ["TURN_RUNNING", "a turn of this conversation is still running; await it first"], "unsupported": "unsupported",
+            "flow": ["Welcome to the bank. Ask me for your balance.", "awaiting_input", "Your 4-digit PIN?", "entity"],
+            "refused": "NOT_A_PACK",
+        }}),
+        json!({"edge": ["There are 3 loaves left, at 4 each.", "no module 'lint'; pass it to fromModules"]}),
         json!({"failed": "There are  loaves left, at  each."}),
         json!({
             "flow": ["root/r_wait", "g_auth/a_pin", "g_balance/b_kind", "root/r_wait", "g_offers/o_show"],

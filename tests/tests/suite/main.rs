@@ -14,6 +14,7 @@ mod chain_waits;
 mod chains;
 mod chat;
 mod classifiers;
+mod client_packages;
 mod clients;
 mod commands;
 mod connections;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::postgres::TestServers;
 use crate::project::Project;
 use crate::wasm::Purpose;
-use crate::{deny, install, mcp, npm, page, python, restate, sh, suites, wasm};
+use crate::{client_packages, deny, install, mcp, npm, page, python, restate, sh, suites, wasm};
 
 /// Builds everything, checks the page and the dependencies, and installs what the tests need meanwhile.
 pub fn build_all(project: &Project) -> Result<()> {
@@ -105,6 +105,7 @@ fn install_test_tools(project: &Project) -> Result<()> {
 fn install_server_tools(project: &Project) -> Result<()> {
     TestServers::install(project)?;
     suites::install(project)?;
+    client_packages::install(project)?;
     restate::install(project)?;
     mcp::install_node_packages(project)?;
     Ok(())

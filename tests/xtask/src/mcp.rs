@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::project::Project;
-use crate::sh;
+use crate::python_packages::is_current;
+use crate::{python_packages, sh};
 
 /// The tests for Node.js.
 const NODE_TESTS: [&str; 2] = ["client.mjs", "conformance.mjs"];
@@ -63,24 +64,6 @@ pub fn install_node_packages(project: &Project) -> Result<PathBuf> {
 
 /// Creates an environment with the packages; returns its interpreter.
 fn install_python_packages(project: &Project) -> Result<PathBuf> {
-    if !sh::is_on_path("python3") {
-        bail!("no Python; install version 3.10 or later, on Debian with `sudo apt-get install python3-venv`");
-    }
-    let folder = project.target.join("mcp/python");
-    let interpreter = folder.join("bin/python");
     let list = source(project).join("requirements.txt");
-    if is_current(&folder.join("installed"), &list)? {
-        return Ok(interpreter);
-    }
-    sh::print_progress("installing the clients of the protocol: pip install");
-    sh::run_quietly(Command::new("python3").args(["-m", "venv"]).arg(&folder)).context("on Debian, python3-venv has the module venv")?;
-    sh::run_quietly(Command::new(&interpreter).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&list))?;
-    fs::copy(&list, folder.join("installed"))?;
-    Ok(interpreter)
-}
-
-/// Whether the copy of a list of packages, which is made after they are installed, is that of the list.
-fn is_current(copy: &Path, list: &Path) -> Result<bool> {
-    let current = fs::read(list).with_context(|| format!("cannot read '{}'", list.display()))?;
-    Ok(fs::read(copy).is_ok_and(|it| it == current))
+    python_packages::install(&list, &project.target.join("mcp/python"), "the clients of the protocol")
 }

@@ -11,10 +11,14 @@ use crate::sh;
 use crate::wasm::{self, Module};
 
 /// The files that are not generated, besides the manifest and the license.
-const STATIC_FILES: [&str; 10] = [
+const STATIC_FILES: [&str; 14] = [
     "README.md",
+    "conversation.d.ts",
+    "conversation.js",
     "convengine.d.ts",
     "convengine.js",
+    "edge.d.ts",
+    "edge.js",
     "modules.js",
     "node.js",
     "turn-runner.d.ts",
