@@ -16,7 +16,7 @@ LOCK = threading.Lock()
 def create_order(call):
     """Creates an order; the members of the answer change the conversation."""
     order = f"B-{len(ANSWERS) + 1}"
-    print(f"{order}: {call['view']['userText']}", flush=True)
+    print(f"{order}: {call.get('view', {}).get('userText')}", flush=True)
     return {"set_params": {"order": order}, "state": "ORDERED"}
 
 
@@ -31,9 +31,11 @@ class TaskHandler(BaseHTTPRequestHandler):
         try:
             call = json.loads(body)
             task = TASKS[call["task"]]
-            key = self.headers["Idempotency-Key"]
-        except (ValueError, KeyError, TypeError) as error:
-            return self.answer(400, {"error": str(error)})
+        except (ValueError, KeyError, TypeError):
+            return self.answer(400, {"error": "the call is not JSON, or names no task of this service"})
+        key = self.headers["Idempotency-Key"]
+        if not key:
+            return self.answer(400, {"error": "the header Idempotency-Key is missing"})
         # The engine repeats a call with the same key when it does not know whether the first one has arrived.
         with LOCK:
             if key not in ANSWERS:
