@@ -1,5 +1,5 @@
 //! A first turn without any I/O: compile a configuration, send a message, complete its effects, print the answer, and restore the same
-//! turn from its journal.
+//! turn from its journal. The README of the crate explains it line by line.
 //!
 //! Run it with `cargo run --example first_turn`.
 
@@ -19,14 +19,14 @@ const PACK: &str = r#"{
   "tables": {
     "ce_intent": [{"intent_code": "HOURS", "description": "when the shop is open"}],
     "ce_intent_classifier": [
-      {"classifier_id": 1, "intent_code": "HOURS", "state_code": "IDLE", "rule_type": "REGEX", "pattern": "\\b(open|hours)\\b"}
+      {"classifier_id": 1, "intent_code": "HOURS", "state_code": "UNKNOWN", "rule_type": "REGEX", "pattern": "\\b(open|hours)\\b"}
     ],
     "ce_response": [
       {"response_id": 1, "intent_code": "HOURS", "state_code": "ANY", "output_format": "TEXT", "response_type": "DERIVED",
        "derivation_hint": "Say when the shop is open."}
     ],
     "ce_prompt_template": [
-      {"template_id": 1, "intent_code": "HOURS", "state_code": "ANY", "response_type": "TEXT",
+      {"template_id": 1, "intent_code": "HOURS", "state_code": "ANY", "output_format": "TEXT",
        "system_prompt": "You answer for a bakery that opens at 6 and closes at 14.", "user_prompt": "{{userText}}"}
     ]
   },

@@ -32,6 +32,7 @@ mod drafts;
 mod embed;
 mod embedding_stub;
 mod export;
+mod examples;
 mod extension;
 mod faults;
 mod fixtures;

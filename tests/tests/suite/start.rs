@@ -1,5 +1,5 @@
-//! The tutorials in `docs/start`, and the skills of a new project, followed word by word: every file is written, every command runs, every
-//! output is compared.
+//! The tutorials in `docs/start`, the skills of a new project and the READMEs of examples, followed word by word: every file is written, every
+//! command runs, every output is compared.
 //!
 //! A block of a page is ```` ```json file=NAME ```` or ```` ```talk file=NAME ````, a file to be written, or ```` ```console ````:
 //! lines that begin with `$ ` are commands, the lines below one are its output, in which `…` stands for any text. A word of a command
@@ -22,8 +22,13 @@ use crate::sources::files;
 
 /// Programs that a page starts in another terminal: the beginning of the command, the printed port, and the beginning of the line that
 /// says that it is ready.
-const SERVERS: [(&str, &str, &str); 2] =
-    [("convengine serve", "8080", "convengine listening on "), ("python3 -u -m http.server", "9000", "Serving HTTP on ")];
+const SERVERS: [(&str, &str, &str); 5] = [
+    ("convengine serve", "8080", "convengine listening on "),
+    ("python3 -u -m http.server", "9000", "Serving HTTP on "),
+    ("python3 -u task.py", "9000", "Tasks on "),
+    ("node task.mjs", "9001", "Pickups on "),
+    ("java Task.java", "9002", "Renewals on "),
+];
 
 /// The line that ends the output of a command in the shell.
 const END: &str = "=== end of the command ===";
@@ -105,6 +110,14 @@ fn complete(command: &str, outputs: &str) -> String {
     format!("{}{word}{}", &before[..start], complete(after, outputs))
 }
 
+/// A command without the variables that it begins with.
+fn without_variables(command: &str) -> &str {
+    match command.split_once(' ') {
+        Some((word, rest)) if word.contains('=') => without_variables(rest),
+        _ => command,
+    }
+}
+
 /// The lines of a stream, read in a thread, so that a program that says nothing does not hold up the test for ever.
 fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
@@ -150,7 +163,7 @@ impl Terminal {
         let command = self.ports.iter().fold(complete(command, &self.outputs), |text, (printed, real)| {
             text.replace(&format!("127.0.0.1:{printed}"), &format!("127.0.0.1:{real}"))
         });
-        let (code, output) = match SERVERS.iter().find(|it| command.starts_with(it.0)) {
+        let (code, output) = match SERVERS.iter().find(|it| without_variables(&command).starts_with(it.0)) {
             Some((_, printed, ready)) => (0, self.serve(&command, printed, ready)),
             None => self.run_in_shell(&command),
         };
@@ -177,8 +190,8 @@ impl Terminal {
 
     /// Starts a server on a free port and returns what it prints until it is ready.
     fn serve(&mut self, command: &str, printed: &str, ready: &str) -> String {
-        let command = command.replace(&format!(" {printed} "), " 0 ");
-        let line = format!("exec {command} 2>server.log");
+        let command = format!("{command} ").replace(&format!(" {printed} "), " 0 ");
+        let line = format!("exec env {command} 2>server.log");
         let mut server = Terminal::command(&self.folder, &line).stdin(Stdio::null()).spawn().unwrap();
         let lines = lines_of(server.stdout.take().unwrap());
         self.servers.push(server);
@@ -191,11 +204,45 @@ impl Terminal {
             output.push_str(&line);
             if line.starts_with(ready) {
                 let (_, after) = line.split_once("127.0.0.1:").unwrap_or_else(|| panic!("no port in '{line}'"));
-                self.ports.push((printed.into(), after.chars().take_while(char::is_ascii_digit).collect()));
+                let port: String = after.chars().take_while(char::is_ascii_digit).collect();
+                self.write_port_into_packs(printed, &port);
+                self.ports.push((printed.into(), port));
                 return output;
             }
             output.push('\n');
         }
+    }
+
+    /// Puts the real port of a service in place of the printed one where a pack has its address.
+    fn write_port_into_packs(&self, printed: &str, port: &str) {
+        let files = fs::read_dir(&self.folder).unwrap().map(|entry| entry.unwrap().path());
+        for pack in files.filter(|path| path.extension().is_some_and(|ending| ending == "json")) {
+            let text = fs::read_to_string(&pack).unwrap();
+            fs::write(pack, text.replace(&format!("127.0.0.1:{printed}"), &format!("127.0.0.1:{port}"))).unwrap();
+        }
+    }
+
+    /// Follows the text of a page; returns the numbers of files and commands.
+    fn follow(&mut self, page: &str, text: &str) -> (usize, usize) {
+        let (mut files, mut commands) = (0, 0);
+        for block in blocks(text) {
+            match block {
+                Block::File { name, text } => {
+                    fs::write(self.folder.join(name), text).unwrap();
+                    files += 1;
+                }
+                Block::Console(steps) => {
+                    for Step { command, output: printed } in steps {
+                        let (code, output) = self.run(&command);
+                        assert!(is_like(&printed, &output), "{page}: {command}\nprinted:\n{printed}\nfound:\n{output}");
+                        // `lint` and `replay` end with 1 when they have something to say.
+                        assert!(code == 0 || code == 1 && !printed.is_empty(), "{page}: {command} ends with {code}");
+                        commands += 1;
+                    }
+                }
+            }
+        }
+        (files, commands)
     }
 }
 
@@ -214,26 +261,23 @@ impl Drop for Terminal {
 /// Follows a page that has at least so many files and commands.
 fn follow(page: &str, least_files: usize, least_commands: usize) {
     let text = fs::read_to_string(root().join(page)).unwrap();
+    let (files, commands) = Terminal::open().follow(page, &text);
+    assert!(files >= least_files && commands >= least_commands, "{page} has {files} files and {commands} commands");
+}
+
+/// Follows the README of an example in a copy of its folder; `change` turns its text into one that can be followed.
+pub fn follow_example(folder: &str, change: impl FnOnce(String) -> String) {
     let mut terminal = Terminal::open();
-    let (mut files, mut commands) = (0, 0);
-    for block in blocks(&text) {
-        match block {
-            Block::File { name, text } => {
-                fs::write(terminal.folder.join(name), text).unwrap();
-                files += 1;
-            }
-            Block::Console(steps) => {
-                for Step { command, output: printed } in steps {
-                    let (code, output) = terminal.run(&command);
-                    assert!(is_like(&printed, &output), "{page}: {command}\nprinted:\n{printed}\nfound:\n{output}");
-                    // `lint` and `replay` end with 1 when they have something to say.
-                    assert!(code == 0 || code == 1 && !printed.is_empty(), "{page}: {command} ends with {code}");
-                    commands += 1;
-                }
-            }
+    for entry in fs::read_dir(root().join(folder)).unwrap().map(Result::unwrap) {
+        // A reader who has followed it in its folder has left a database there.
+        let is_database = entry.file_name().to_string_lossy().contains(".db");
+        if entry.file_type().unwrap().is_file() && !is_database {
+            fs::copy(entry.path(), terminal.folder.join(entry.file_name())).unwrap();
         }
     }
-    assert!(files >= least_files && commands >= least_commands, "{page} has {files} files and {commands} commands");
+    let text = fs::read_to_string(terminal.folder.join("README.md")).unwrap();
+    let (_, commands) = terminal.follow(folder, &change(text));
+    assert!(commands > 0, "the README of {folder} has no commands");
 }
 
 /// On SQLite only, because the page uses the default database.
@@ -285,5 +329,6 @@ fn blocks_of_a_page_are_read() {
     ] {
         assert_eq!(is_like(printed, text), like, "{printed} {text}");
     }
+    assert_eq!(without_variables("A=1 B=2 node task.mjs --set=1"), "node task.mjs --set=1");
     assert_eq!(complete("T=cdp_… x", r#"{"a":"cdp_1"} {"token":"cdp_2-B_","#), "T=cdp_2-B_ x");
 }

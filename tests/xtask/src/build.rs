@@ -104,6 +104,7 @@ fn install_test_tools(project: &Project) -> Result<()> {
 /// Installs what those tests need that run without a browser.
 fn install_server_tools(project: &Project) -> Result<()> {
     TestServers::install(project)?;
+    install::ensure_java()?;
     suites::install(project)?;
     client_packages::install(project)?;
     restate::install(project)?;

@@ -216,6 +216,18 @@ pub fn ensure_valgrind() -> Result<()> {
     Ok(())
 }
 
+/// Ensures that there is a JDK, which runs an example.
+pub fn ensure_java() -> Result<()> {
+    // A runtime without the compiler cannot run a source file.
+    if !sh::is_on_path("javac") && can_install() {
+        warn(apt_install("a JDK for an example", &["default-jdk-headless"]));
+    }
+    if !sh::is_on_path("javac") {
+        bail!("no JDK for an example; install version 17 or later, on Debian with `sudo apt-get install default-jdk-headless`");
+    }
+    Ok(())
+}
+
 /// Returns the programs of PostgreSQL; installs it if there is none.
 pub fn ensure_postgres() -> Result<Programs> {
     if let Some(programs) = Programs::find() {
