@@ -1,5 +1,6 @@
 /** Talks to a server at CONVENGINE_URL with the pack `orders` and the assistant `desk`, as `tests/tests/suite/client_packages.rs` starts it. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { Client, ConvEngineError } from '@convengine/client';
 import { lossyProxy } from './proxy.js';
@@ -123,4 +124,17 @@ test('calls and streams are cancelled', async () => {
   await assert.rejects(listening, { message: 'enough' });
   // The turn goes on at the server, and the next one waits for it.
   assert.equal((await session.send('more please')).messages[0].text, 'Desk 2');
+});
+
+test('a program ends when it has left its streams', () => {
+  const program = `
+    import { Client } from '@convengine/client';
+    const client = new Client({ url: '${url}' });
+    for await (const event of client.tables.stream('my order')) if (event.type === 'AUDIT') break;
+    const session = await client.assistant('desk').start();
+    for await (const event of session.stream('more please')) break;
+    console.log('left');`;
+  const folder = new URL('..', import.meta.url);
+  // Without it, the program would wait for the timeout of its requests.
+  assert.equal(execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: folder, encoding: 'utf8', timeout: 60_000 }), 'left\n');
 });
