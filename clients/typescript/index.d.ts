@@ -158,6 +158,8 @@ export interface SessionStart {
   params?: { [name: string]: Json };
   /** Who the user is, as stated by the caller. */
   user?: { [member: string]: Json };
+  /** What is known of the user, unverified. */
+  visitor?: { [member: string]: Json };
   /** A JSON Web Token that proves who the user is. */
   user_token?: string;
   /** The id of the session, a UUID; random if absent. */

@@ -1,6 +1,7 @@
 /** Talks to a server at CONVENGINE_URL with the pack `orders` and the assistant `desk`, as `tests/tests/suite/client_packages.rs` starts it. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Client, ConvEngineError } from '@convengine/client';
 import { lossyProxy } from './proxy.js';
@@ -24,6 +25,19 @@ async function texts(id) {
 test('a healthy server says so', async () => {
   assert.equal((await client.health()).status, 'UP');
   assert.equal((await client.ready()).status, 'UP');
+});
+
+test('the types are those of the API', async () => {
+  const { schemas } = (await (await fetch(`${url}/openapi.json`)).json()).components;
+  const declarations = await readFile(new URL('../index.d.ts', import.meta.url), 'utf8');
+  const members = (name) => [...declarations.split(`export interface ${name} {`)[1].split('\n}')[0].matchAll(/^  (\w+)\??:/gm)].map((it) => it[1]).sort();
+  const described = ({ properties }, without = []) => Object.keys(properties).filter((name) => !without.includes(name)).sort();
+  assert.deepEqual(members('TableMessage'), described(schemas.Message));
+  assert.deepEqual(members('TableAnswer'), described(schemas.Answer));
+  // Members of workflows and of AI agents are left out.
+  assert.deepEqual(members('SessionStart'), described(schemas.NewSession, ['trigger']));
+  assert.deepEqual(members('TurnResponse'), described(schemas.TurnResponse, ['conversation_id']));
+  assert.deepEqual(members('SessionMessage'), described(schemas.TurnResponse.properties.messages.items));
 });
 
 test('a conversation of tables goes on', async () => {
