@@ -8,6 +8,7 @@ import { lossyProxy } from './proxy.js';
 
 const url = process.env.CONVENGINE_URL;
 assert.ok(url, 'CONVENGINE_URL is not set; `cargo test --test suite client_packages` starts the server and sets it');
+assert.ok(process.env.CONVENGINE_DEPLOYMENT, 'CONVENGINE_DEPLOYMENT is not set: the token of a deployment of the assistant');
 const client = new Client({ url });
 const ON_ITS_WAY = 'Your order is on its way.';
 
@@ -101,6 +102,19 @@ test('a session of an assistant goes on to its end', async () => {
   assert.equal((await again.send({ type: 'user.message', text: 'good bye' })).status, 'completed');
   await assert.rejects(again.send('hello'), { name: 'ConvEngineError', status: 409, code: 'session_completed' });
   await assert.rejects(client.assistant('nobody').start(), { status: 404, code: 'not_found' });
+});
+
+test('a page talks to a deployed assistant', async () => {
+  // A browser sends the origin of its page by itself.
+  const fromShop = (address, request) => fetch(address, { ...request, headers: { ...request.headers, Origin: 'https://shop.example' } });
+  const deployed = new Client({ url, apiKey: process.env.CONVENGINE_DEPLOYMENT, fetch: fromShop }).deployment();
+  const session = await deployed.start({ locale: 'en-US' });
+  assert.equal(session.started.messages[0].text, 'Welcome to Desk.');
+  assert.equal((await session.send('more please')).messages[0].text, 'Desk 1');
+  const events = await list(deployed.session(session.id).stream('more please'));
+  assert.deepEqual(events.map((it) => it.type), ['message', 'done']);
+  assert.deepEqual((await session.state()).turns.map((it) => it.user), [null, 'more please', 'more please']);
+  await assert.rejects(new Client({ url, apiKey: 'cdp_wrong', fetch: fromShop }).deployment().start(), { status: 401 });
 });
 
 test('a turn is streamed', async () => {
