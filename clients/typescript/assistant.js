@@ -25,6 +25,27 @@ export class Assistant {
   }
 }
 
+const DEPLOYED_SESSIONS = '/v1/public/runtime/sessions';
+
+/** A deployed assistant, which the token of the client names. */
+export class Deployment {
+  #transport;
+
+  constructor(transport) {
+    this.#transport = transport;
+  }
+
+  async start(start = {}, options = {}) {
+    // The server chooses the id of the session, so it would take a repeated start for another one.
+    const response = await this.#transport.call('POST', DEPLOYED_SESSIONS, { ...options, body: start });
+    return new Session(this.#transport, DEPLOYED_SESSIONS, response.session_id, response);
+  }
+
+  session(id) {
+    return new Session(this.#transport, DEPLOYED_SESSIONS, id, undefined);
+  }
+}
+
 /** A session of an assistant. */
 export class Session {
   #transport;

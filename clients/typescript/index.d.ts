@@ -40,6 +40,8 @@ export class Client {
   readonly tables: Tables;
   /** Returns the assistant with this id. Sends nothing. */
   assistant(id: string): Assistant;
+  /** Returns the deployed assistant whose token is the `apiKey`, for pages of its origins. Sends nothing. */
+  deployment(): Deployment;
   /** Resolves if the process is alive. */
   health(options?: CallOptions): Promise<{ status: string }>;
   /** Resolves if turns can run, of some tenant at least, and rejects with the status 503 if not. Both are asked once, without retries. */
@@ -158,6 +160,8 @@ export interface SessionStart {
   params?: { [name: string]: Json };
   /** Who the user is, as stated by the caller. */
   user?: { [member: string]: Json };
+  /** What is known of the user, unverified. */
+  visitor?: { [member: string]: Json };
   /** A JSON Web Token that proves who the user is. */
   user_token?: string;
   /** The id of the session, a UUID; random if absent. */
@@ -227,6 +231,29 @@ export interface Assistant {
   start(start?: SessionStart, options?: CallOptions): Promise<Session>;
   /** Returns a session that was started before. Sends nothing. */
   session(id: string): Session;
+}
+
+/** A deployed assistant, which a page reaches with the token of a deployment. */
+export interface Deployment {
+  /** Starts a session and resolves when its first turn has ended. It is sent once: the server would take a repeated start for another one. */
+  start(start?: DeployedSessionStart, options?: CallOptions): Promise<DeployedSession>;
+  /** Returns a session that was started before, such as one whose page was reloaded. Sends nothing. */
+  session(id: string): DeployedSession;
+}
+
+/** What a session of a deployment may begin with. */
+export type DeployedSessionStart = Pick<SessionStart, 'locale' | 'time_zone' | 'channel' | 'params' | 'visitor' | 'user_token'>;
+
+/** A session of a deployment. */
+export interface DeployedSession extends Omit<Session, 'state'> {
+  /** Resolves with what the user has seen: the newest 50 turns. */
+  state(options?: CallOptions): Promise<{
+    session_id: string;
+    status: TurnResponse['status'];
+    awaiting: TurnResponse['awaiting'];
+    turns: { turn: number; user: string | null; messages: SessionMessage[] }[];
+    [member: string]: Json | object;
+  }>;
 }
 
 /** A session of an assistant. */

@@ -1,4 +1,4 @@
-import { Assistant } from './assistant.js';
+import { Assistant, Deployment } from './assistant.js';
 import { Tables } from './tables.js';
 import { Transport } from './transport.js';
 
@@ -15,6 +15,10 @@ export class Client {
 
   assistant(id) {
     return new Assistant(this.#transport, id);
+  }
+
+  deployment() {
+    return new Deployment(this.#transport);
   }
 
   health(options) {

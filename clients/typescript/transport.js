@@ -120,14 +120,18 @@ class Watch {
   #timeoutMs;
   #timer;
   #timedOut = false;
-  #follow = () => this.#controller.abort(this.#caller.reason);
+  #follow = () => {
+    // A timer would keep the process alive, also where nobody reads the rest of a stream.
+    this.stop();
+    this.#controller.abort(this.#caller.reason);
+  };
 
   constructor(caller, timeoutMs) {
     this.#caller = caller;
     this.#timeoutMs = timeoutMs;
-    if (caller?.aborted) this.#follow();
-    caller?.addEventListener('abort', this.#follow, { once: true });
     this.restart();
+    caller?.addEventListener('abort', this.#follow, { once: true });
+    if (caller?.aborted) this.#follow();
   }
 
   get signal() {

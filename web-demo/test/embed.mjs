@@ -102,7 +102,7 @@ async function playInWorker(flowPack) {
   const { connect } = await import('./convengine/worker-client.js');
   const worker = new Worker(new URL('./convengine/worker.js', location.href), { type: 'module' });
   const { createEngine, lint } = connect(worker);
-  const bakery = await createEngine(await (await fetch('./pack.json')).text());
+  const bakery = await createEngine(await (await fetch('./pack.json')).json());
   const asked = [];
   const count = async ({ request }) => {
     asked.push(request.task);

@@ -27,6 +27,7 @@ class Assistant:
         version: int | None = None,
         params: dict[str, Any] | None = None,
         user: dict[str, Any] | None = None,
+        visitor: dict[str, Any] | None = None,
         user_token: str | None = None,
         session_id: str | None = None,
         event_id: str | None = None,
@@ -38,6 +39,7 @@ class Assistant:
         :param version: the version of the document; the draft if absent
         :param params: initial variables
         :param user: who the user is, as stated by the caller
+        :param visitor: what is known of the user, unverified
         :param user_token: a JSON Web Token that proves who the user is
         :param session_id: the id of the session, a UUID; random if absent
         :param event_id: identifies the start, together with ``session_id``; random if absent
@@ -49,6 +51,7 @@ class Assistant:
             "version": version,
             "params": params,
             "user": user,
+            "visitor": visitor,
             "user_token": user_token,
             # The server recognizes a repeated start by both.
             "session_id": session_id or str(uuid.uuid4()),

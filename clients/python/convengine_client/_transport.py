@@ -174,6 +174,7 @@ class _Exchange:
         self._timeout = timeout
         self._cancellation = cancellation
         self._socket: socket.socket | None = None
+        self._response: HTTPResponse | None = None
 
     def open(self) -> None:
         """Sends the request and waits for the head of the response."""
@@ -183,9 +184,8 @@ class _Exchange:
             self._socket = self._connection.sock
             self._cancellation.add(self._socket)
             self._connection.request(*self._request)
-            self._response: HTTPResponse = self._connection.getresponse()
-            if self._response.status >= 300:
-                response = self._response
+            self._response = response = self._connection.getresponse()
+            if response.status >= 300:
                 raise from_response(response.status, response.reason, response.headers, response.read())
         except Exception as error:
             self._close()
@@ -200,9 +200,11 @@ class _Exchange:
             raise self._explain(error) from error
 
     def json(self) -> Any:
+        assert self._response
         return json.loads(self._response.read())
 
     def events(self) -> Iterator[ServerEvent]:
+        assert self._response
         fields: dict[str, str] = {}
         while line := self._response.readline():
             text = line.decode().rstrip("\r\n")
@@ -218,6 +220,9 @@ class _Exchange:
     def _close(self) -> None:
         if self._socket is not None:
             self._cancellation.remove(self._socket)
+        if self._response is not None:
+            # The connection forgets a response that ends with it.
+            self._response.close()
         self._connection.close()
 
     def _explain(self, error: Exception) -> Exception:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import threading
+import typing
 import unittest
 import urllib.request
 import uuid
 
 from convengine_client import Client, ConvEngineError
+from convengine_client import types
 
 from .servers import lossy_proxy
 
@@ -31,6 +33,23 @@ class ServerTest(unittest.TestCase):
     def test_a_healthy_server_says_so(self) -> None:
         self.assertEqual(self.client.health()["status"], "UP")
         self.assertEqual(self.client.ready()["status"], "UP")
+
+    def test_the_types_are_those_of_the_api(self) -> None:
+        with urllib.request.urlopen(f"{self.url}/openapi.json") as response:
+            schemas = json.load(response)["components"]["schemas"]
+        turn = schemas["TurnResponse"]["properties"]
+        for declared, members in (
+            (types.TableAnswer, schemas["Answer"]["properties"]),
+            (types.Payload, schemas["Answer"]["properties"]["payload"]["properties"]),
+            # The member of AI agents.
+            (types.TurnResponse, {name: it for name, it in turn.items() if name != "conversation_id"}),
+            (types.SessionMessage, turn["messages"]["items"]["properties"]),
+        ):
+            hints = typing.get_type_hints(declared)
+            self.assertEqual(set(hints), set(members))
+            for name, member in members.items():
+                if "enum" in member:
+                    self.assertEqual(set(typing.get_args(hints[name])), set(member["enum"]), name)
 
     def test_a_conversation_of_tables_goes_on(self) -> None:
         first = self.client.tables.send("my order")

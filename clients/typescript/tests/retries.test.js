@@ -55,6 +55,12 @@ test('a long pause, another status and too many failures end the attempts', asyn
   await assert.rejects(new Client({ url }).tables.send('hello'), { code: 'rate_limited', retryAfterMs: 86_400_000, body: JSON.parse(quota[2]) });
 });
 
+test('what has no key is sent once', async (t) => {
+  const { url, asked } = await scripted(t, [BUSY]);
+  await assert.rejects(new Client({ url }).deployment().start(), { status: 503 });
+  assert.equal(asked.length, 1);
+});
+
 test('health is asked once', async (t) => {
   const { url, asked } = await scripted(t, [[503, {}, 'down']]);
   await assert.rejects(new Client({ url }).ready(), { status: 503, code: 'service_unavailable', body: 'down' });

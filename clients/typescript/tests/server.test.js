@@ -1,11 +1,14 @@
 /** Talks to a server at CONVENGINE_URL with the pack `orders` and the assistant `desk`, as `tests/tests/suite/client_packages.rs` starts it. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Client, ConvEngineError } from '@convengine/client';
 import { lossyProxy } from './proxy.js';
 
 const url = process.env.CONVENGINE_URL;
 assert.ok(url, 'CONVENGINE_URL is not set; `cargo test --test suite client_packages` starts the server and sets it');
+assert.ok(process.env.CONVENGINE_DEPLOYMENT, 'CONVENGINE_DEPLOYMENT is not set: the token of a deployment of the assistant');
 const client = new Client({ url });
 const ON_ITS_WAY = 'Your order is on its way.';
 
@@ -23,6 +26,19 @@ async function texts(id) {
 test('a healthy server says so', async () => {
   assert.equal((await client.health()).status, 'UP');
   assert.equal((await client.ready()).status, 'UP');
+});
+
+test('the types are those of the API', async () => {
+  const { schemas } = (await (await fetch(`${url}/openapi.json`)).json()).components;
+  const declarations = await readFile(new URL('../index.d.ts', import.meta.url), 'utf8');
+  const members = (name) => [...declarations.split(`export interface ${name} {`)[1].split('\n}')[0].matchAll(/^  (\w+)\??:/gm)].map((it) => it[1]).sort();
+  const described = ({ properties }, without = []) => Object.keys(properties).filter((name) => !without.includes(name)).sort();
+  assert.deepEqual(members('TableMessage'), described(schemas.Message));
+  assert.deepEqual(members('TableAnswer'), described(schemas.Answer));
+  // Members of workflows and of AI agents are left out.
+  assert.deepEqual(members('SessionStart'), described(schemas.NewSession, ['trigger']));
+  assert.deepEqual(members('TurnResponse'), described(schemas.TurnResponse, ['conversation_id']));
+  assert.deepEqual(members('SessionMessage'), described(schemas.TurnResponse.properties.messages.items));
 });
 
 test('a conversation of tables goes on', async () => {
@@ -88,6 +104,19 @@ test('a session of an assistant goes on to its end', async () => {
   await assert.rejects(client.assistant('nobody').start(), { status: 404, code: 'not_found' });
 });
 
+test('a page talks to a deployed assistant', async () => {
+  // A browser sends the origin of its page by itself.
+  const fromShop = (address, request) => fetch(address, { ...request, headers: { ...request.headers, Origin: 'https://shop.example' } });
+  const deployed = new Client({ url, apiKey: process.env.CONVENGINE_DEPLOYMENT, fetch: fromShop }).deployment();
+  const session = await deployed.start({ locale: 'en-US' });
+  assert.equal(session.started.messages[0].text, 'Welcome to Desk.');
+  assert.equal((await session.send('more please')).messages[0].text, 'Desk 1');
+  const events = await list(deployed.session(session.id).stream('more please'));
+  assert.deepEqual(events.map((it) => it.type), ['message', 'done']);
+  assert.deepEqual((await session.state()).turns.map((it) => it.user), [null, 'more please', 'more please']);
+  await assert.rejects(new Client({ url, apiKey: 'cdp_wrong', fetch: fromShop }).deployment().start(), { status: 401 });
+});
+
 test('a turn is streamed', async () => {
   const session = await client.assistant('desk').start();
   const events = await list(session.stream('more please'));
@@ -123,4 +152,17 @@ test('calls and streams are cancelled', async () => {
   await assert.rejects(listening, { message: 'enough' });
   // The turn goes on at the server, and the next one waits for it.
   assert.equal((await session.send('more please')).messages[0].text, 'Desk 2');
+});
+
+test('a program ends when it has left its streams', () => {
+  const program = `
+    import { Client } from '@convengine/client';
+    const client = new Client({ url: '${url}' });
+    for await (const event of client.tables.stream('my order')) if (event.type === 'AUDIT') break;
+    const session = await client.assistant('desk').start();
+    for await (const event of session.stream('more please')) break;
+    console.log('left');`;
+  const folder = new URL('..', import.meta.url);
+  // Without it, the program would wait for the timeout of its requests.
+  assert.equal(execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: folder, encoding: 'utf8', timeout: 60_000 }), 'left\n');
 });

@@ -7,15 +7,18 @@ use std::process::{Command, Output};
 use convengine_test_macros::test;
 use convengine_tests::{client_test_python, root, server_binary};
 
-use crate::flows::{desk, serve_desk};
+use crate::flows::{deploy, desk, publish, serve_desk};
 
 /// Runs the tests of a client in its folder beside a server; returns what they printed.
 #[track_caller]
 fn run_tests(client: &str, program: &Path, arguments: &[&str]) -> String {
-    let (_env, server) = serve_desk(&desk("Desk"), &[]);
+    let document = desk("Desk");
+    let (_env, server) = serve_desk(&document, &[]);
+    publish(&server, &document);
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root().join("clients").join(client));
-    command.env("CONVENGINE_URL", format!("http://{}", server.address)).env("CONVENGINE", server_binary().unwrap());
+    command.env("CONVENGINE_URL", format!("http://{}", server.address)).env("CONVENGINE_DEPLOYMENT", deploy(&server, false));
+    command.env("CONVENGINE", server_binary().unwrap());
     // No files beside the sources.
     command.env("PYTHONDONTWRITEBYTECODE", "1");
     let Output { status, stdout, stderr } = command.output().unwrap_or_else(|error| panic!("cannot start {}: {error}", program.display()));
