@@ -7,7 +7,7 @@ use axum::Json;
 use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_MATCH, ORIGIN};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -44,12 +44,16 @@ pub fn build(folder: Arc<ProjectFolder>, changes: Sender<Change>) -> Router {
 
 /// A page that is open elsewhere in the browser must not read or change the files.
 async fn refuse_other_origins(request: Request, next: Next) -> Response {
-    let header = |name| request.headers().get(name).map(HeaderValue::as_bytes);
-    let own = header(HOST).map(|host| [b"http://", host].concat());
-    if header(ORIGIN).is_some_and(|origin| own.as_deref() != Some(origin)) {
+    if !is_own_origin(request.headers()) {
         return (StatusCode::FORBIDDEN, "only the page of this server may use its files").into_response();
     }
     next.run(request).await
+}
+
+/// Whether a request names no origin, or that of this server.
+fn is_own_origin(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else { return true };
+    headers.get(HOST).is_some_and(|host| [b"http://", host.as_bytes()].concat() == origin.as_bytes())
 }
 
 /// The page, which then reads the project.

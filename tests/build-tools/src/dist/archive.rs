@@ -128,7 +128,7 @@ mod tests {
         let found: Vec<_> = (0..archive.len())
             .map(|at| {
                 let file = archive.by_index(at).unwrap();
-                (file.name().to_owned(), file.unix_mode().unwrap() & 0o777, file.size())
+                (file.name().unwrap().into_owned(), file.unix_mode().unwrap() & 0o777, file.size())
             })
             .collect();
         assert_eq!(found, [("a/text".to_owned(), 0o644, 5), ("a/program".to_owned(), 0o755, 9_000)]);
