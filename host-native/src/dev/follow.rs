@@ -88,18 +88,36 @@ async fn play(folder: &Path, talks: &[PathBuf], changes: &Sender<Change>) {
     };
     match output.await {
         Ok(output) => {
-            let text = [output.stdout, output.stderr].concat();
-            let text = String::from_utf8_lossy(&text).into_owned();
-            print_talks(&text, output.status.success());
-            let _ = changes.send(Change::Talks { passed: output.status.success(), output: text });
+            let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+            let shown = failures_and_counts(&text);
+            shown.iter().for_each(|line| print_line!("talks: {line}"));
+            let _ = changes.send(Change::Talks { passed: output.status.success(), output: shown.join("\n") });
         }
         Err(error) => print_error_line!("cannot play the talks: {error}"),
     }
 }
 
-/// Prints the last line, which has the counts, and all lines of talks that fail.
-fn print_talks(output: &str, passed: bool) {
+/// The lines of talks that failed, without turns that went well, and the last line, which has the counts.
+fn failures_and_counts(output: &str) -> Vec<&str> {
     let lines: Vec<&str> = output.lines().collect();
-    let shown: Vec<&str> = if passed { lines.last().copied().into_iter().collect() } else { lines };
-    shown.iter().for_each(|line| print_line!("talks: {line}"));
+    let is_detail = |line: &str| line.starts_with("    ");
+    let is_turn = |line: &str| line.starts_with("  turn ");
+    let of_interest = |(at, line): (usize, &&str)| {
+        let is_last = at + 1 == lines.len();
+        let has_detail = lines.get(at + 1).is_some_and(|next| is_detail(next));
+        is_last || !line.starts_with("ok ") && (!is_turn(line) || has_detail)
+    };
+    lines.iter().enumerate().filter(|&entry| of_interest(entry)).map(|(_, line)| *line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::failures_and_counts;
+
+    #[test]
+    fn what_went_well_is_left_out() {
+        let output = "ok     one\n  turn 0 a\nFAILED two\n  turn 0 b\n  turn 1 c\n    line 3 reply\n      expected 1\n  turn 2 d\n1 passed, 1 failed";
+        assert_eq!(failures_and_counts(output), ["FAILED two", "  turn 1 c", "    line 3 reply", "      expected 1", "1 passed, 1 failed"]);
+        assert_eq!(failures_and_counts("ok     one\n  turn 0 a\n1 passed, 0 failed"), ["1 passed, 0 failed"]);
+    }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use convengine_host_base::exit::Failure;
 use convengine_settings::{Options, Settings};
 use serde::Serialize;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, oneshot};
 
 use self::folder::ProjectFolder;
 use crate::api::mcp::PackPlayer;
@@ -41,7 +41,7 @@ enum Change {
     Talks {
         /// Whether all passed.
         passed: bool,
-        /// What `convengine test` printed.
+        /// What `convengine test` printed of those that failed, and the counts.
         output: String,
     },
     /// The server stops.
@@ -89,7 +89,21 @@ pub async fn run(
     let (changes, _) = broadcast::channel(MAX_WAITING_CHANGES);
     let routes = routes::build(Arc::clone(&folder), changes.clone());
     let settings = Arc::new(settings);
-    let following = tokio::spawn(follow::follow(folder, Arc::clone(&settings), changes.clone()));
+    let (start, started) = oneshot::channel();
+    let following = tokio::spawn({
+        let (settings, changes) = (Arc::clone(&settings), changes.clone());
+        async move {
+            // The tables are there, and the address is the first line that is printed. A server that does not start has nothing to follow.
+            if started.await.is_ok() {
+                follow::follow(folder, settings, changes).await;
+            }
+        }
+    });
+    let listening = |address| {
+        listening(address);
+        // It fails only if the task has ended.
+        let _ = start.send(());
+    };
     let stop = async {
         stop.await;
         following.abort();

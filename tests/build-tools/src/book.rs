@@ -118,11 +118,18 @@ fn list_chapters(book: &MDBook, abstracts: &BTreeMap<PathBuf, String>) -> Result
     Ok(text)
 }
 
-/// The first paragraph that is text, on one line.
+/// The first paragraph that is text, on one line and without the targets of its links, which are relative to the page.
 fn first_paragraph(markdown: &str) -> String {
     let mut paragraphs = markdown.split("\n\n").map(str::trim);
     let is_text = |paragraph: &&str| paragraph.starts_with(|first: char| first.is_alphanumeric() || first == '`' || first == '[');
-    paragraphs.find(is_text).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    let paragraph = paragraphs.find(is_text).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut parts = paragraph.split("](");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push(']');
+        text.push_str(part.split_once(')').map_or(part, |it| it.1));
+    }
+    text.replace(['[', ']'], "")
 }
 
 /// Moves the scripts within a page into files, because the policy of the server's pages runs no others.
@@ -164,6 +171,7 @@ mod tests {
     #[test]
     fn the_first_paragraph_is_the_first_text() {
         assert_eq!(first_paragraph("# Title\n\n![picture](a.svg)\n\nOne line\nand another.\n\nMore."), "One line and another.");
+        assert_eq!(first_paragraph("See [the page](a/b.md#c) and [two](d.md)."), "See the page and two.");
         assert_eq!(first_paragraph("# Title\n\n| a | b |\n|---|---|\n"), "");
     }
 
