@@ -28,6 +28,7 @@ mod deployments;
 mod derived_audit;
 mod desk;
 mod dev;
+mod dist;
 mod drafts;
 mod embed;
 mod embedding_stub;
