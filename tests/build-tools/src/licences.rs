@@ -44,7 +44,8 @@ pub fn read_metadata(manifest: &str) -> Result<Value> {
 /// Returns the licences of the list `allow`, one a line.
 fn read_allowed(deny: &str) -> Result<Vec<String>> {
     let list = deny.split_once("\nallow = [").and_then(|it| it.1.split_once(']')).context("expected `allow = [` in 'deny.toml'")?.0;
-    Ok(list.split(',').map(|licence| licence.trim().trim_matches('"').to_owned()).filter(|it| !it.is_empty()).collect())
+    let entries = list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok(entries.map(|line| line.trim_matches(['"', ',']).to_owned()).collect())
 }
 
 fn find_problem(package: &Value, allowed: &[String]) -> Option<String> {
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_licence_is_allowed_by_the_list() {
-        let allowed = read_allowed("[licenses]\nallow = [\n  \"MIT\",\n  \"Apache-2.0 WITH LLVM-exception\",\n]\n").unwrap();
+        let allowed = read_allowed("[licenses]\nallow = [\n  # Most.\n  \"MIT\",\n  \"Apache-2.0 WITH LLVM-exception\",\n]\n").unwrap();
         let problem = |licence: &str| find_problem(&json!({"license": licence, "source": REGISTRY}), &allowed);
         for licence in ["MIT", "MIT OR GPL-3.0", "MIT/Apache-2.0", "Apache-2.0 WITH LLVM-exception"] {
             assert_eq!(problem(licence), None, "{licence}");

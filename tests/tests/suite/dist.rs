@@ -159,11 +159,11 @@ fn the_bill_of_materials_names_what_is_linked_in() {
     let folder = make();
     let bill: Value = serde_json::from_slice(&fs::read(package(&folder, "convengine-VERSION.cdx.json")).unwrap()).unwrap();
     let names: Vec<&str> = bill["components"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
-    for name in ["axum", "tokio", "sqlx-sqlite", "wasmtime"] {
+    for name in ["axum", "tokio", "sqlx-sqlite", "wasmtime", "monty", "font-awesome-as-a-crate", "svelte", "@codemirror/state"] {
         assert!(names.contains(&name), "{name}");
     }
-    // Macros and what tests alone use is not in the program.
-    for name in ["syn", "proptest", "reqwest-blocking", "convengine-core"] {
+    // What macros and tests use is not in the program.
+    for name in ["syn", "prost-types", "tempfile", "playwright-core", "convengine-core"] {
         assert!(!names.contains(&name), "{name}");
     }
     let notices = fs::read_to_string(package(&folder, "THIRD-PARTY.txt")).unwrap();

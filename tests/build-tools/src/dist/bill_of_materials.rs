@@ -3,10 +3,10 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::dependencies::{Dependencies, Dependency};
+use super::dependencies::{Dependencies, Dependency, Registry};
 use super::{SUMMARY, VERSION};
 
-/// The bill: the program, and each package that is linked in.
+/// The bill: the program, and each package that is in it.
 pub fn describe(dependencies: &Dependencies) -> Result<String> {
     let components: Vec<Value> = dependencies.packages.iter().map(component).collect();
     let bill = json!({
@@ -29,7 +29,11 @@ pub fn describe(dependencies: &Dependencies) -> Result<String> {
 }
 
 fn component(package: &Dependency) -> Value {
-    let address = format!("pkg:cargo/{}@{}", package.name, package.version.replace('+', "%2B"));
+    let registry = match package.registry {
+        Registry::Cargo => "cargo",
+        Registry::Npm => "npm",
+    };
+    let address = format!("pkg:{registry}/{}@{}", package.name.replace('@', "%40"), package.version.replace('+', "%2B"));
     json!({
         "type": "library",
         "bom-ref": address,

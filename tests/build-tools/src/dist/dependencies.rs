@@ -1,4 +1,4 @@
-//! What the program is made of besides the product: the packages that are linked in, with their licences.
+//! What the program is made of besides the product: the packages that are in it, with their licences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,15 +10,48 @@ use serde_json::Value;
 
 use crate::licences::read_metadata;
 
-/// The package of the program.
-const PROGRAM: &str = "convengine-server";
+/// What the program is linked from, or holds as files: the workspaces and their packages. It holds the engine and the interpreter of the page,
+/// and the book, which is made with files of `mdbook-html`.
+const CARGO_ROOTS: [(&str, &str); 4] = [
+    ("Cargo.toml", "convengine-server"),
+    ("Cargo.toml", "convengine-wasm"),
+    ("Cargo.toml", "mdbook-html"),
+    ("python/Cargo.toml", "convengine-python"),
+];
+
+/// What the scripts of the page are bundled from, and where its packages are installed.
+const NPM_ROOTS: [&str; 11] = [
+    "@codemirror/autocomplete",
+    "@codemirror/commands",
+    "@codemirror/lang-json",
+    "@codemirror/language",
+    "@codemirror/lint",
+    "@codemirror/search",
+    "@codemirror/view",
+    "@lezer/highlight",
+    "eventsource-parser",
+    "idb",
+    "svelte",
+];
+const NPM_LOCK: &str = "web-demo/package-lock.json";
 
 /// How the names of files begin that hold a licence or a notice.
 const LICENCE_FILES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
-/// A package that is linked in.
+/// Where packages come from, as package URLs name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Registry {
+    /// Rust.
+    Cargo,
+    /// JavaScript.
+    Npm,
+}
+
+/// A package that is in the program.
 #[derive(Debug, Clone)]
 pub struct Dependency {
+    /// Its registry.
+    pub registry: Registry,
     /// Its name on the registry.
     pub name: String,
     /// Its version.
@@ -29,38 +62,21 @@ pub struct Dependency {
     folder: PathBuf,
 }
 
-/// All packages that are linked in, by name and version.
+/// All packages that are in the program, by registry, name and version.
 pub struct Dependencies {
     /// The packages.
     pub packages: Vec<Dependency>,
 }
 
 impl Dependencies {
-    /// Reads the packages that the program uses at run time, on any platform.
+    /// Reads the packages that are in the program, on any platform.
     pub fn read() -> Result<Self> {
-        let metadata = read_metadata("Cargo.toml")?;
-        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let packages: BTreeMap<String, Value> =
-            list(&metadata["packages"]).into_iter().map(|package| (text(&package["id"]), package)).collect();
-        let nodes: BTreeMap<String, Value> =
-            list(&metadata["resolve"]["nodes"]).into_iter().map(|node| (text(&node["id"]), node)).collect();
-        let program = packages.iter().find(|(_, package)| package["name"] == PROGRAM).context("the program is not in the workspace")?.0;
-        let mut reached = BTreeSet::from([program.clone()]);
-        let mut open = vec![program.clone()];
-        while let Some(id) = open.pop() {
-            for dependency in list(&nodes[&id]["deps"]) {
-                // Build scripts and tests are not linked in; kind null is an ordinary dependency.
-                let is_linked = list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
-                let id = text(&dependency["pkg"]);
-                if is_linked && !is_macro(&packages[&id]) && reached.insert(id.clone()) {
-                    open.push(id);
-                }
-            }
+        let mut found = BTreeMap::new();
+        for (manifest, root) in CARGO_ROOTS {
+            read_cargo(manifest, root, &mut found)?;
         }
-        let mut packages: Vec<Dependency> =
-            reached.iter().map(|id| &packages[id]).filter(|package| !package["source"].is_null()).map(dependency).collect();
-        packages.sort_by(|one, other| (&one.name, &one.version).cmp(&(&other.name, &other.version)));
-        Ok(Self { packages })
+        read_npm(&serde_json::from_slice(&super::read(Path::new(NPM_LOCK))?)?, &mut found)?;
+        Ok(Self { packages: found.into_values().collect() })
     }
 
     /// The licences of all packages, each text once with the packages that have it.
@@ -83,9 +99,59 @@ impl Dependencies {
     }
 }
 
+/// Packages by registry, name and version.
+type Found = BTreeMap<(Registry, String, String), Dependency>;
+
+fn add(found: &mut Found, dependency: Dependency) {
+    found.insert((dependency.registry, dependency.name.clone(), dependency.version.clone()), dependency);
+}
+
+/// Adds the package and what it uses at run time.
+fn read_cargo(manifest: &str, root: &str, found: &mut Found) -> Result<()> {
+    let metadata = read_metadata(manifest)?;
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let packages: BTreeMap<String, Value> =
+        list(&metadata["packages"]).into_iter().map(|package| (text(&package["id"]), package)).collect();
+    let nodes: BTreeMap<String, Value> = list(&metadata["resolve"]["nodes"]).into_iter().map(|node| (text(&node["id"]), node)).collect();
+    let id = packages.iter().find(|(_, package)| package["name"] == root).with_context(|| format!("'{manifest}' has no package {root}"))?.0;
+    let mut reached = BTreeSet::from([id.clone()]);
+    let mut open = vec![id.clone()];
+    while let Some(id) = open.pop() {
+        for dependency in list(&nodes[&id]["deps"]) {
+            // Build scripts and tests are not linked in; kind null is an ordinary dependency.
+            let is_linked = list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
+            let id = text(&dependency["pkg"]);
+            if is_linked && !is_macro(&packages[&id]) && reached.insert(id.clone()) {
+                open.push(id);
+            }
+        }
+    }
+    reached.iter().map(|id| &packages[id]).filter(|package| !package["source"].is_null()).for_each(|it| add(found, dependency(it)));
+    Ok(())
+}
+
+/// Adds the packages of the page and what they use.
+fn read_npm(lock: &Value, found: &mut Found) -> Result<()> {
+    let mut open: Vec<String> = NPM_ROOTS.iter().map(|it| (*it).to_owned()).collect();
+    let mut reached = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if !reached.insert(name.clone()) {
+            continue;
+        }
+        let path = format!("node_modules/{name}");
+        let package = &lock["packages"][&path];
+        let version = package["version"].as_str().with_context(|| format!("'{NPM_LOCK}' has no package {name}"))?;
+        open.extend(package["dependencies"].as_object().into_iter().flatten().map(|it| it.0.clone()));
+        let folder = Path::new(NPM_LOCK).with_file_name(&path);
+        add(found, Dependency { registry: Registry::Npm, name, version: version.to_owned(), licence: text(&package["license"]), folder });
+    }
+    Ok(())
+}
+
 fn dependency(package: &Value) -> Dependency {
     let manifest = text(&package["manifest_path"]);
     Dependency {
+        registry: Registry::Cargo,
         name: text(&package["name"]),
         version: text(&package["version"]),
         licence: text(&package["license"]).replace('/', " OR "),
