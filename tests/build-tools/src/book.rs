@@ -25,6 +25,10 @@ pub fn build(sources: &Path, to: &Path) -> Result<()> {
     let mut book = MDBook::load(sources)?;
     book.config.build.build_dir = std::path::absolute(to)?;
     book.build()?;
+    // What only other servers read, and the description of the book, which is copied as a file of it.
+    for name in [".nojekyll", "404.html", "book.toml"] {
+        fs::remove_file(to.join(name)).with_context(|| format!("the book has no '{name}' to remove"))?;
+    }
     let chapters = copy_chapters(&book, sources, to)?;
     fs::write(to.join("llms.txt"), list_chapters(&book, &chapters)?)?;
     for page in files_below(to)?.iter().filter(|path| path.extension().is_some_and(|it| it == "html")) {
