@@ -190,18 +190,19 @@ fn request_span(request: &Request) -> tracing::Span {
 }
 
 /// What a program adds to the server.
-#[derive(Debug)]
 pub struct Server {
     /// Plays packs for callers of the Model Context Protocol.
     pub player: PackPlayer,
     /// Routes beside those of the server, which take precedence over the page; they need no key.
     pub routes: Router,
+    /// Is called with each tenant that has started.
+    pub started: Arc<dyn Fn(&Arc<Host>) + Send + Sync>,
 }
 
 impl Server {
-    /// A server without routes of the program.
+    /// A server that the program adds nothing to.
     pub fn new(player: PackPlayer) -> Self {
-        Self { player, routes: Router::new() }
+        Self { player, routes: Router::new(), started: Arc::new(|_| ()) }
     }
 }
 
@@ -211,7 +212,7 @@ impl Server {
 /// Returns the reason when the server cannot start.
 pub async fn serve(
     settings: &Settings,
-    Server { player, routes }: Server,
+    Server { player, routes, started }: Server,
     listening: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
@@ -226,8 +227,12 @@ pub async fn serve(
     };
     let users = tokens.clone();
     let start = move |settings: Arc<Settings>| {
-        let (traces, users) = (traces.clone(), users.clone());
-        async move { start_tenant(&settings, traces, player, users).await }
+        let (traces, users, started) = (traces.clone(), users.clone(), Arc::clone(&started));
+        async move {
+            let tenant = start_tenant(&settings, traces, player, users).await?;
+            started(&tenant.1.host);
+            Ok(tenant)
+        }
     };
     let starting = start_all(settings, &tenants, start).await?;
     let own_hosts = exposure.hosts.clone();

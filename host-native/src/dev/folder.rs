@@ -36,11 +36,11 @@ impl ProjectFolder {
     /// # Errors
     /// Exit code 2 if it is not a folder or holds no pack.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let folder = Self { path: path.to_path_buf() };
-        let packs =
-            folder.packs().map_err(|error| Failure::invalid_usage(format!("cannot read the folder {}: {error}", path.display())))?;
+        let unreadable = |error| Failure::invalid_usage(format!("cannot read the folder {}: {error}", path.display()));
+        let folder = Self { path: path.canonicalize().map_err(unreadable)? };
+        let packs = folder.packs().map_err(unreadable)?;
         if packs.is_empty() {
-            let name = path.display();
+            let name = folder.path.display();
             return Err(Failure::invalid_usage(format!("{name} holds no pack (*.json with tables or documents); run `convengine init`")));
         }
         Ok(folder)

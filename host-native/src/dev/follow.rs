@@ -5,77 +5,114 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
 
+use convengine_content::config::active::ReloadError;
 use convengine_content::config::import::{self, ImportTarget, ParsedPack};
 use convengine_host_base::exit::Failure;
 use convengine_host_base::{print_error_line, print_line};
 use convengine_settings::Settings;
+use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::sync::broadcast::Sender;
 use tokio::time::sleep;
 
 use super::Change;
 use super::folder::{Fingerprint, ProjectFolder, hash, is_talk};
+use crate::api::host::Host;
 
 /// The interval between two looks at the files.
 const LOOK_INTERVAL: Duration = Duration::from_millis(150);
 
-/// Takes over what is saved, until it is aborted. The first look finds all files new.
-pub async fn follow(folder: Arc<ProjectFolder>, settings: Arc<Settings>, changes: Sender<Change>) {
-    let mut known = Fingerprint::new();
-    loop {
-        let seen = look(&folder).await;
-        // Editors write in several steps: what is still changing is taken over at the next look.
-        if seen != known && seen == settled(&folder).await {
-            let changed: Vec<PathBuf> = seen.iter().filter(|(path, mark)| known.get(*path) != Some(*mark)).map(|it| it.0.clone()).collect();
-            let has_lost = known.keys().any(|path| !seen.contains_key(path));
-            take_over(&folder, &settings, &changes, &changed, has_lost).await;
-            known = seen;
+/// What follows the files.
+pub(super) struct Follower {
+    pub folder: Arc<ProjectFolder>,
+    pub settings: Arc<Settings>,
+    /// The running server, as soon as it has started.
+    pub host: Arc<OnceLock<Arc<Host>>>,
+    pub changes: Sender<Change>,
+}
+
+impl Follower {
+    /// Takes over what is saved, until it is aborted. The first look finds all files new.
+    pub async fn run(&self) {
+        let mut known = Fingerprint::new();
+        loop {
+            let seen = self.look().await;
+            // Editors write in several steps: what is still changing is taken over at the next look.
+            if seen != known && seen == self.look_again().await {
+                let is_changed = |entry: &(&PathBuf, &(SystemTime, u64))| known.get(entry.0) != Some(entry.1);
+                let changed: Vec<PathBuf> = seen.iter().filter(is_changed).map(|it| it.0.clone()).collect();
+                let has_lost = known.keys().any(|path| !seen.contains_key(path));
+                self.take_over(&changed, has_lost).await;
+                known = seen;
+            }
+            sleep(LOOK_INTERVAL).await;
         }
-        sleep(LOOK_INTERVAL).await;
     }
-}
 
-async fn settled(folder: &Arc<ProjectFolder>) -> Fingerprint {
-    sleep(LOOK_INTERVAL / 3).await;
-    look(folder).await
-}
+    async fn look_again(&self) -> Fingerprint {
+        sleep(LOOK_INTERVAL / 3).await;
+        self.look().await
+    }
 
-async fn look(folder: &Arc<ProjectFolder>) -> Fingerprint {
-    let folder = Arc::clone(folder);
-    // An aborted task leaves nothing to look at.
-    tokio::task::spawn_blocking(move || folder.fingerprint()).await.unwrap_or_default()
-}
+    async fn look(&self) -> Fingerprint {
+        let folder = Arc::clone(&self.folder);
+        // An aborted task leaves nothing to look at.
+        tokio::task::spawn_blocking(move || folder.fingerprint()).await.unwrap_or_default()
+    }
 
-async fn take_over(folder: &ProjectFolder, settings: &Settings, changes: &Sender<Change>, changed: &[PathBuf], has_lost: bool) {
-    let packs: Vec<&PathBuf> = changed.iter().filter(|it| !is_talk(it)).collect();
-    for path in &packs {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if let Ok(Some(text)) = folder.read(&name) {
-            // Nobody has to listen.
-            let _ = changes.send(Change::File { name: name.clone(), hash: hash(&text) });
-            if let Err(failure) = import(settings, &name, &text).await {
-                failure.lines.iter().for_each(|line| print_error_line!("{name}: {line}"));
+    async fn take_over(&self, changed: &[PathBuf], has_lost: bool) {
+        let packs: Vec<&PathBuf> = changed.iter().filter(|it| !is_talk(it)).collect();
+        for path in &packs {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if let Ok(Some(text)) = self.folder.read(&name) {
+                // Nobody has to listen.
+                let _ = self.changes.send(Change::File { name: name.clone(), hash: hash(&text) });
+                if let Err(failure) = self.import(&name, &text).await {
+                    failure.lines.iter().for_each(|line| print_error_line!("{name}: {line}"));
+                }
             }
         }
+        if let Some(host) = self.host.get().filter(|_| !packs.is_empty()) {
+            // Nothing else would notice that only scripted answers have changed.
+            match host.content.config_manager.refresh().await {
+                // Their issues were printed with the import.
+                Ok(_) | Err(ReloadError::NewErrors(_)) => {}
+                Err(ReloadError::Database(error)) => print_error_line!("the server has not taken over the change: {error}"),
+            }
+        }
+        // A pack changes what every talk may say.
+        let talks =
+            if packs.is_empty() && !has_lost { changed.iter().filter(|it| is_talk(it)).cloned().collect() } else { self.folder.talks() };
+        if !talks.is_empty() {
+            play(self.folder.path(), &talks, &self.changes).await;
+        }
     }
-    // A pack changes what every talk may say.
-    let talks = if packs.is_empty() && !has_lost { changed.iter().filter(|it| is_talk(it)).cloned().collect() } else { folder.talks() };
-    if !talks.is_empty() {
-        play(folder.path(), &talks, changes).await;
+
+    /// Imports a pack, also one with errors: the issues are printed.
+    async fn import(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let is_alone = self.folder.packs().is_ok_and(|packs| packs.len() == 1);
+        let whole = if is_alone { with_absent_answers(text) } else { None };
+        let parsed = ParsedPack::parse(whole.as_deref().unwrap_or(text)).map_err(|error| Failure::check_failed(vec![error]))?;
+        let report = import::apply(&ImportTarget::from_settings(&self.settings), &parsed, false, false).await?;
+        report.issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
+        report.document_issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
+        print_line!("{name} imported");
+        Ok(())
     }
 }
 
-/// Imports a pack, also one with errors: the issues are printed.
-async fn import(settings: &Settings, name: &str, text: &str) -> Result<(), Failure> {
-    let parsed = ParsedPack::parse(text).map_err(|error| Failure::check_failed(vec![error]))?;
-    let report = import::apply(&ImportTarget::from_settings(settings), &parsed, false, false).await?;
-    report.issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
-    report.document_issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
-    print_line!("{name} imported");
-    Ok(())
+/// The text of a pack with the members of scripted answers that it lacks, so that answers that were deleted from the file do not stay in the
+/// database; `None` if the text is not that of a pack.
+fn with_absent_answers(text: &str) -> Option<String> {
+    let mut pack: Value = serde_json::from_str(text).ok()?;
+    let members = pack.as_object_mut()?;
+    for (name, nothing) in [("tasks", json!({})), ("tools", json!({})), ("containers", json!({})), ("http", json!([]))] {
+        members.entry(name).or_insert(nothing);
+    }
+    Some(pack.to_string())
 }
 
 /// Plays talks as `convengine test` does, in a process of its own.
@@ -112,7 +149,14 @@ fn failures_and_counts(output: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::failures_and_counts;
+    use super::{failures_and_counts, with_absent_answers};
+
+    #[test]
+    fn answers_that_a_pack_lacks_are_none() {
+        let whole = with_absent_answers(r#"{"tables":{},"tasks":{"a:b":{"result":1}}}"#);
+        assert_eq!(whole.as_deref(), Some(r#"{"tables":{},"tasks":{"a:b":{"result":1}},"tools":{},"containers":{},"http":[]}"#));
+        assert_eq!(with_absent_answers("{"), None);
+    }
 
     #[test]
     fn what_went_well_is_left_out() {

@@ -9,7 +9,7 @@ mod routes;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use convengine_host_base::exit::Failure;
 use convengine_settings::{Options, Settings};
@@ -17,6 +17,8 @@ use serde::Serialize;
 use tokio::sync::{broadcast, oneshot};
 
 use self::folder::ProjectFolder;
+use self::follow::Follower;
+use crate::api::host::Host;
 use crate::api::mcp::PackPlayer;
 use crate::app::{self, Server};
 
@@ -89,13 +91,14 @@ pub async fn run(
     let (changes, _) = broadcast::channel(MAX_WAITING_CHANGES);
     let routes = routes::build(Arc::clone(&folder), changes.clone());
     let settings = Arc::new(settings);
-    let (start, started) = oneshot::channel();
+    let (start, is_listening) = oneshot::channel();
+    let host = Arc::new(OnceLock::new());
     let following = tokio::spawn({
-        let (settings, changes) = (Arc::clone(&settings), changes.clone());
+        let follower = Follower { folder, settings: Arc::clone(&settings), host: Arc::clone(&host), changes: changes.clone() };
         async move {
             // The tables are there, and the address is the first line that is printed. A server that does not start has nothing to follow.
-            if started.await.is_ok() {
-                follow::follow(folder, settings, changes).await;
+            if is_listening.await.is_ok() {
+                follower.run().await;
             }
         }
     });
@@ -110,7 +113,11 @@ pub async fn run(
         // Open streams would be waited for. Without any there is nobody to tell.
         let _ = changes.send(Change::End);
     };
-    app::serve(&settings, Server { player, routes }, listening, stop).await
+    let started = Arc::new(move |started: &Arc<Host>| {
+        // The settings are those of one tenant, which starts once.
+        let _ = host.set(Arc::clone(started));
+    });
+    app::serve(&settings, Server { player, routes, started }, listening, stop).await
 }
 
 #[cfg(test)]

@@ -132,6 +132,8 @@ struct Terminal {
     input: ChildStdin,
     lines: Receiver<String>,
     servers: Vec<Child>,
+    /// What the servers print later; nobody reads it, but a program whose output is closed may fail.
+    server_lines: Vec<Receiver<String>>,
     /// Printed ports and the real ones.
     ports: Vec<(String, String)>,
     /// All outputs so far.
@@ -144,7 +146,7 @@ impl Terminal {
         fs::create_dir(&folder).unwrap();
         let mut shell = Terminal::command(&folder, "exec 2>&1; exec sh").stdin(Stdio::piped()).spawn().unwrap();
         let (input, lines) = (shell.stdin.take().unwrap(), lines_of(shell.stdout.take().unwrap()));
-        Terminal { folder, shell, input, lines, servers: Vec::new(), ports: Vec::new(), outputs: String::new() }
+        Terminal { folder, shell, input, lines, servers: Vec::new(), server_lines: Vec::new(), ports: Vec::new(), outputs: String::new() }
     }
 
     fn command(folder: &Path, line: &str) -> Command {
@@ -207,6 +209,7 @@ impl Terminal {
                 let port: String = after.chars().take_while(char::is_ascii_digit).collect();
                 self.write_port_into_packs(printed, &port);
                 self.ports.push((printed.into(), port));
+                self.server_lines.push(lines);
                 return output;
             }
             output.push('\n');

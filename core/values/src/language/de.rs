@@ -1143,7 +1143,7 @@ pub(super) static LANGUAGE: Language = Language {
         cancel: "abbrechen|abbruch|brich ab|brechen sie ab|breche ab|ich breche ab|stornieren|stopp|stop|halt|aufhoren|hor auf|\
                  horen sie auf|beenden|schluss|vergiss es|vergiss das|vergessen sie es|vergessen sie das|vergessen wir das|\
                  vergessen wir es|lass gut sein|lassen sie gut sein|lass es|lass das|lassen sie es|lassen sie das|lassen wir das|\
-                 lassen wir es|lass mal|lieber nicht|doch nicht|ach egal|egal|schon gut|hat sich erledigt|das hat sich erledigt|\
+                 lassen wir es|lass mal|lieber nicht|doch nicht|schon gut|hat sich erledigt|das hat sich erledigt|\
                  ich hab s mir anders uberlegt|ich habe es mir anders uberlegt|ich hab es mir anders uberlegt|\
                  hab s mir anders uberlegt|ich will das nicht mehr|ich mochte das nicht mehr|ich will nicht mehr|\
                  ich mochte nicht mehr|ich gebe auf|das war s|raus hier|brich das ab|brechen sie das ab|abrechen",

@@ -1257,7 +1257,7 @@ pub(super) static LANGUAGE: Language = Language {
         abbreviations: "q=que|xq=por que|pq=por que",
         cancel: "cancelar|cancela|cancele|cancelalo|cancelelo|cancela eso|cancelar esto|cancelar todo|anular|anula|anule|abortar|\
                  parar|para|pare|basta|alto|salir|terminar|detener|olvidalo|olvidelo|olvida eso|olvide eso|olvidate|olvidese|dejalo|\
-                 dejelo|deja|deje|dejemoslo|dejemos esto|mejor no|da igual|no importa|ya no|ya no quiero|ya no lo quiero|\
+                 dejelo|deja|deje|dejemoslo|dejemos esto|mejor no|ya no|ya no quiero|ya no lo quiero|\
                  no quiero seguir|he cambiado de opinion|cambie de opinion|cambie de idea|he cambiado de idea|me rindo|me arrepenti|\
                  me he arrepentido|cancela esto|cancele eso",
         skip: "saltar|salta|salte|saltar esta|saltar esto|saltar esta pregunta|saltar la pregunta|salta esta pregunta|\

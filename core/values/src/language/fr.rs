@@ -1253,7 +1253,7 @@ pub(super) static LANGUAGE: Language = Language {
         abbreviations: "pk=pourquoi|pq=pourquoi|pourkoi=pourquoi|koi=quoi|c=c est",
         cancel: "annuler|annule|annulez|annule tout|annulez tout|annuler tout|annule ca|annulez ca|tout annuler|abandonner|\
                  abandonne|abandonnez|j abandonne|arreter|arrete|arretez|stop|stoppe|stoppez|quitter|sortir|terminer|laisse tomber|\
-                 laissez tomber|oublie|oubliez|oublie ca|oubliez ca|oublie cela|oubliez cela|peu importe|tant pis|laisse|laissez|\
+                 laissez tomber|oublie|oubliez|oublie ca|oubliez ca|oublie cela|oubliez cela|tant pis|laisse|laissez|\
                  ca ne fait rien|finalement non|en fait non|j ai change d avis|je change d avis|je ne veux plus|je n en veux plus|\
                  je veux plus|ce n est plus la peine|c est plus la peine",
         skip: "passer|passe|passez|je passe|passer cette question|passer la question|passe cette question|passez cette question|\

@@ -1105,7 +1105,7 @@ pub(super) static LANGUAGE: Language = Language {
         abbreviations: "xke=perche|xche=perche|pke=perche|nn=non",
         cancel: "annulla|annullare|annullalo|annulla tutto|annulli|cancella|cancella tutto|interrompi|interrompere|ferma|fermati|\
                  fermo|stop|basta|esci|uscire|termina|lascia perdere|lasci perdere|lasciamo perdere|lascia stare|lasci stare|\
-                 lasciamo stare|dimentica|dimenticalo|dimentichi|dimentichiamo|non importa|fa niente|fa lo stesso|meglio di no|\
+                 lasciamo stare|dimentica|dimenticalo|dimentichi|dimentichiamo|fa niente|meglio di no|\
                  ho cambiato idea|non voglio piu|non lo voglio piu|non mi interessa piu|mi arrendo",
         skip: "salta|saltare|salti|salta questa|saltare questa|salta questa domanda|saltare questa domanda|salta la domanda|\
                saltare la domanda|prossima domanda|domanda successiva|la prossima domanda|avanti|passo|passa oltre|\

@@ -1159,7 +1159,7 @@ pub(super) static LANGUAGE: Language = Language {
         abbreviations: "ff=even|wrm=waarom",
         cancel: "annuleren|annuleer|annuleer dat|annuleer het|annuleer alles|afbreken|breek af|stop|stoppen|stop maar|ophouden|\
                  hou op|houd op|afsluiten|sluit af|vergeet het|vergeet het maar|vergeet dat|vergeet dat maar|laat maar|\
-                 laat maar zitten|laat zitten|laat het maar|laten we het laten|toch niet|toch maar niet|liever niet|maakt niet uit|\
+                 laat maar zitten|laat zitten|laat het maar|laten we het laten|toch niet|toch maar niet|liever niet|\
                  ik heb me bedacht|ik ben van gedachten veranderd|ik wil niet meer|ik wil dit niet meer|ik wil dat niet meer|\
                  ik geef het op|niet meer nodig|stop ermee",
         skip: "overslaan|sla over|sla maar over|sla dit over|sla deze over|sla deze vraag over|sla de vraag over|\

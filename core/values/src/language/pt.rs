@@ -1166,7 +1166,7 @@ pub(super) static LANGUAGE: Language = Language {
         abbreviations: "pq=por que|vc=voce|q=que|oq=o que",
         cancel: "cancelar|cancela|cancele|cancelar tudo|cancela isso|cancele isso|cancela tudo|anular|anula|abortar|parar|para|pare|\
                  pare com isso|chega|sair|terminar|encerrar|esquece|esqueca|esquece isso|esqueca isso|deixa|deixe|deixa pra la|\
-                 deixe pra la|deixa para la|deixe para la|deixa estar|deixe estar|nao importa|tanto faz|melhor nao|mudei de ideia|\
+                 deixe pra la|deixa para la|deixe para la|deixa estar|deixe estar|melhor nao|mudei de ideia|\
                  mudei de opiniao|nao quero mais|ja nao quero|nao quero continuar|desisto",
         skip: "pular|pula|pule|pular esta|pular essa|pular esta pergunta|pular essa pergunta|pular a pergunta|saltar|salta|salte|\
                saltar esta pergunta|saltar a pergunta|passar|passo|proxima pergunta|a proxima pergunta|proxima|proximo|seguinte|\

@@ -36,7 +36,8 @@ impl Entry {
     }
 
     /// A folder that everybody can read.
-    pub fn folder(path: impl Into<String>) -> Self {
+    pub fn folder(path: &str) -> Self {
+        let path = format!("{}/", path.trim_end_matches('/'));
         Self { kind: EntryType::Directory, mode: PROGRAM_MODE, ..Self::file(path, Vec::new()) }
     }
 
@@ -118,7 +119,7 @@ mod tests {
                 (entry.path().unwrap().display().to_string(), header.mode().unwrap(), header.uid().unwrap(), content.len())
             })
             .collect();
-        let expected = [("a", 0o700, 10_001, 0), ("a/text", 0o644, 0, 5), ("a/program", 0o755, 0, 9_000)];
+        let expected = [("a/", 0o700, 10_001, 0), ("a/text", 0o644, 0, 5), ("a/program", 0o755, 0, 9_000)];
         assert_eq!(found, expected.map(|(path, mode, owner, length)| (path.to_owned(), mode, owner, length)));
     }
 

@@ -58,7 +58,7 @@ fn with_folders(files: &[Entry]) -> Vec<Entry> {
         .collect();
     folders.sort();
     folders.dedup();
-    folders.into_iter().map(Entry::folder).chain(files.iter().cloned()).collect()
+    folders.iter().map(|it| Entry::folder(it)).chain(files.iter().cloned()).collect()
 }
 
 #[cfg(test)]

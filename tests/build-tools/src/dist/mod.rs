@@ -161,7 +161,7 @@ fn plain_archive(program: &Program, texts: &Texts) -> Result<Vec<u8>> {
     let folder = format!("convengine-{VERSION}-{}", program.platform.target);
     let file = |name: &str, bytes: &[u8]| Entry::file(format!("{folder}/{name}"), bytes.to_vec());
     gzip(&tar(&[
-        Entry::folder(folder.clone()),
+        Entry::folder(&folder),
         file("LICENSE", &texts.licence),
         file("README.md", texts.readme.as_bytes()),
         file("THIRD-PARTY.txt", &texts.notices),
