@@ -189,6 +189,9 @@ fn request_span(request: &Request) -> tracing::Span {
     tracing::error_span!("request", id)
 }
 
+/// Is called with a tenant.
+pub type TenantCallback = Arc<dyn Fn(&Arc<Host>) + Send + Sync>;
+
 /// What a program adds to the server.
 pub struct Server {
     /// Plays packs for callers of the Model Context Protocol.
@@ -196,7 +199,7 @@ pub struct Server {
     /// Routes beside those of the server, which take precedence over the page; they need no key.
     pub routes: Router,
     /// Is called with each tenant that has started.
-    pub started: Arc<dyn Fn(&Arc<Host>) + Send + Sync>,
+    pub started: TenantCallback,
 }
 
 impl Server {

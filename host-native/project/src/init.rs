@@ -431,7 +431,7 @@ mod tests {
                 (40..=1024).contains(&description.len()) && !description.contains(['\n', '#']) && !description.contains(": "),
                 "{name}"
             );
-            assert!((40..=120).contains(&text.lines().count()), "{name} has {} lines", text.lines().count());
+            assert!((40..=160).contains(&text.lines().count()), "{name} has {} lines", text.lines().count());
             names.push(name);
         }
         assert_eq!(names, ["build-a-flow", "build-tables", "move-from-another-builder", "test-and-debug", "transcripts-to-talks"]);

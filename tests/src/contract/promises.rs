@@ -29,6 +29,9 @@ impl Promises {
                 }
             }
         }
+        for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
+            reader.read_kept(&format!("schema {name}"), schema);
+        }
         reader.found
     }
 
@@ -85,7 +88,8 @@ impl<'d> Reader<'d> {
         for (kind, content) in body["content"].as_object().into_iter().flatten() {
             let place = format!("{operation}  body {kind}");
             self.found.kept.insert(place.clone());
-            self.read_schema(&place, &content["schema"], true, &mut Vec::new());
+            self.read_kept(&place, &content["schema"]);
+            self.read_demanded(&place, &content["schema"], &mut Vec::new());
         }
         for (status, response) in definition["responses"].as_object().into_iter().flatten() {
             let place = format!("{operation}  {status}");
@@ -93,43 +97,57 @@ impl<'d> Reader<'d> {
             for (kind, content) in response["content"].as_object().into_iter().flatten() {
                 let place = format!("{place} {kind}");
                 self.found.kept.insert(place.clone());
-                self.read_schema(&place, &content["schema"], false, &mut Vec::new());
+                self.read_kept(&place, &content["schema"]);
             }
         }
     }
 
-    /// Reads the members of a schema. One that contains itself is read once on each way.
-    fn read_schema(&mut self, place: &str, schema: &'d Value, is_sent: bool, open: &mut Vec<&'d str>) {
-        if let Some(name) = schema["$ref"].as_str().and_then(|it| it.strip_prefix("#/components/schemas/")) {
-            if !open.contains(&name) {
-                open.push(name);
-                self.read_schema(place, &self.document["components"]["schemas"][name], is_sent, open);
-                open.pop();
-            }
+    /// Reads the members that a schema has. Those of a named one are read once, under its name.
+    fn read_kept(&mut self, place: &str, schema: &Value) {
+        if let Some(name) = schema_name(schema) {
+            self.found.kept.insert(format!("{place} is {name}"));
             return;
         }
         for (name, member) in schema["properties"].as_object().into_iter().flatten() {
             let place = format!("{place} .{name}");
             self.found.kept.insert(place.clone());
-            self.read_schema(&place, member, is_sent, open);
-        }
-        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        if is_sent {
-            self.found.demanded.extend(required.map(|name| format!("{place} .{name}")));
+            self.read_kept(&place, member);
         }
         if schema["items"].is_object() {
-            self.read_schema(&format!("{place} []"), &schema["items"], is_sent, open);
+            self.read_kept(&format!("{place} []"), &schema["items"]);
         }
-        for part in schema["allOf"].as_array().into_iter().flatten() {
-            self.read_schema(place, part, is_sent, open);
-        }
-        for choice in ["oneOf", "anyOf"] {
-            for part in schema[choice].as_array().into_iter().flatten() {
-                // None of the alternatives has to be sent.
-                self.read_schema(place, part, false, open);
-            }
+        for part in ["allOf", "oneOf", "anyOf"].into_iter().flat_map(|choice| schema[choice].as_array().into_iter().flatten()) {
+            self.read_kept(place, part);
         }
     }
+
+    /// Reads the members that have to be sent. A schema that contains itself is read once on each way; of alternatives none has to be sent.
+    fn read_demanded(&mut self, place: &str, schema: &'d Value, open: &mut Vec<&'d str>) {
+        if let Some(name) = schema_name(schema) {
+            if !open.contains(&name) {
+                open.push(name);
+                self.read_demanded(place, &self.document["components"]["schemas"][name], open);
+                open.pop();
+            }
+            return;
+        }
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        self.found.demanded.extend(required.map(|name| format!("{place} .{name}")));
+        for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+            self.read_demanded(&format!("{place} .{name}"), member, open);
+        }
+        if schema["items"].is_object() {
+            self.read_demanded(&format!("{place} []"), &schema["items"], open);
+        }
+        for part in schema["allOf"].as_array().into_iter().flatten() {
+            self.read_demanded(place, part, open);
+        }
+    }
+}
+
+/// The name of the schema that a reference leads to.
+fn schema_name(schema: &Value) -> Option<&str> {
+    schema["$ref"].as_str()?.strip_prefix("#/components/schemas/")
 }
 
 #[cfg(test)]
@@ -149,27 +167,33 @@ mod tests {
         })
     }
 
-    fn broken(body: &Value, reply: &Value) -> Vec<String> {
-        let old = document(
-            &json!({"properties": {"text": {}, "next": {"$ref": "#/components/schemas/Body"}}, "required": ["text"]}),
-            &json!({"properties": {"answer": {}}}),
-        );
+    /// A body that may contain itself.
+    fn body(more: &Value, required: &[&str]) -> Value {
+        let mut body = json!({"properties": {"text": {}, "next": {"$ref": "#/components/schemas/Body"}}, "required": required});
+        body["properties"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    }
+
+    fn broken(body_now: &Value, reply: &Value) -> Vec<String> {
+        let old = document(&body(&json!({}), &["text"]), &json!({"properties": {"answer": {}}}));
         let lines = Promises::read(&old).to_lines();
-        Promises::parse(&lines).broken_by(&Promises::read(&document(body, reply)))
+        Promises::parse(&lines).broken_by(&Promises::read(&document(body_now, reply)))
     }
 
     #[test]
     fn what_is_added_breaks_nobody() {
-        let body = json!({"properties": {"text": {}, "next": {}, "more": {}}, "required": []});
-        assert_eq!(broken(&body, &json!({"properties": {"answer": {}, "more": {}}, "required": ["more"]})), Vec::<String>::new());
+        let reply = json!({"properties": {"answer": {}, "more": {}}, "required": ["more"]});
+        assert_eq!(broken(&body(&json!({"more": {}}), &[]), &reply), Vec::<String>::new());
     }
 
     #[test]
     fn what_is_gone_or_newly_demanded_is_named() {
-        let body = json!({"properties": {"text": {}, "next": {}, "more": {}}, "required": ["text", "more"]});
         assert_eq!(
-            broken(&body, &json!({"properties": {}})),
+            broken(&body(&json!({"more": {}}), &["text", "more"]), &json!({"properties": {}})),
             ["no longer: POST /turns  200 application/json .answer", "newly demanded: POST /turns  body application/json .more",]
         );
+        let mut other = body(&json!({}), &["text"]);
+        other["properties"].as_object_mut().unwrap().shift_remove("text");
+        assert_eq!(broken(&other, &json!({"properties": {"answer": {}}})), ["no longer: schema Body .text"]);
     }
 }
