@@ -90,6 +90,12 @@ export class Chat {
     return this.to('/message');
   }
 
+  /** The status of the answer to a call. The driver hears of it later than the page does. */
+  async statusOf(call) {
+    await this.until(`the answer to ${call.path}`, () => call.status !== undefined);
+    return call.status;
+  }
+
   seen() {
     return this.page.evaluate(() => globalThis.seen);
   }

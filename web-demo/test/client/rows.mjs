@@ -30,13 +30,14 @@ async function stream(chat) {
   if (!chat.hasStream) return;
   await chat.until('the stream', async () => (await chat.seen()).connections > 0);
   assert.equal(chat.messages().length, 0);
-  opened(chat, 1);
+  await opened(chat, 1);
 }
 
 /** How the stream was opened so many times. */
-function opened(chat, times) {
+async function opened(chat, times) {
   if (chat.transport === 'sse') {
     const streams = chat.calls.filter((it) => it.path.includes('/stream/'));
+    for (const call of streams) await chat.statusOf(call);
     assert.deepEqual(streams.map(({ status, type }) => ({ status, type })), Array(times).fill({ status: 200, type: 'text/event-stream' }));
     return;
   }
@@ -44,7 +45,7 @@ function opened(chat, times) {
   const { pathname } = new URL(chat.sockets[times - 1].url);
   if (chat.transport === 'websocket') return assert.equal(pathname, '/ws-convengine/websocket');
   assert.match(pathname, /^\/ws-convengine\/\d{3}\/[^/]{8}\/websocket$/);
-  assert.equal(chat.to('/ws-convengine/info').at(-1).status, 200);
+  assert.equal(await chat.statusOf(chat.to('/ws-convengine/info').at(-1)), 200);
   assert.equal(chat.calls.filter((it) => /\/xhr|\/eventsource|\/iframe/.test(it.path)).length, 0, 'a way around the WebSocket was taken');
 }
 
@@ -103,7 +104,7 @@ async function feedback(chat) {
   await up.click();
   await chat.until('the thumb', async () => (await up.getAttribute('aria-pressed')) === 'true');
   const [call] = chat.to('/feedback');
-  assert.equal(call.status, 200);
+  assert.equal(await chat.statusOf(call), 200);
   assert.deepEqual([call.body.feedbackType, call.body.assistantResponse], ['THUMBS_UP', REPLY]);
   await chat.picture('answered');
 }
@@ -151,9 +152,10 @@ async function attach(chat) {
   await chat.page.getByRole('button', { name: 'Send' }).click();
   const bubble = await chat.reply(before);
   assert.equal(await bubble.evaluate((it) => it.classList.contains('error')), false);
-  const { body, bytes, status: code } = chat.messages().at(-1);
+  const call = chat.messages().at(-1);
+  const { body, bytes } = call;
   const [{ name, mimeType, size, content, encoding }] = body.inputParams.files;
-  assert.deepEqual([name, mimeType, size, encoding, body.message, code], ['scan.pdf', 'application/pdf', buffer.length, 'base64', '', 200]);
+  assert.deepEqual([name, mimeType, size, encoding, body.message, await chat.statusOf(call)], ['scan.pdf', 'application/pdf', buffer.length, 'base64', '', 200]);
   assert.ok(bytes > 4 * 1024 * 1024 && content === buffer.toString('base64'), `${bytes} bytes`);
 }
 
@@ -178,7 +180,7 @@ async function failure(chat) {
   const before = (await chat.seen()).stages.length;
   const bubble = await chat.say('let it fail');
   const shown = JSON.parse(await bubble.locator('pre').first().innerText());
-  assert.deepEqual([shown.errorCode, chat.messages().at(-1).status], ['LLM_CALL_FAILED', 200]);
+  assert.deepEqual([shown.errorCode, await chat.statusOf(chat.messages().at(-1))], ['LLM_CALL_FAILED', 200]);
   if (chat.hasPanels) assert.equal(await chat.page.locator('[data-chip="intent"]').innerText(), 'ERROR');
   await replied(await chat.say('my password'), 'Please keep that to yourself.');
   if (!chat.hasStream) return;
@@ -215,7 +217,7 @@ async function mode(chat) {
   if (!chat.hasPanels) await chat.page.locator('#audit-open').uncheck();
   if (chat.hasStream) {
     await chat.until('the stream to stand again', async () => (await chat.seen()).connections > connections);
-    opened(chat, 2);
+    await opened(chat, 2);
   }
   await replied(await chat.say('my order'), REPLY);
   if (chat.hasStream) await chat.until('progress on the new stream', async () => (await chat.seen()).told.length > told.length);
