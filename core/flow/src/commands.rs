@@ -2,6 +2,8 @@
 
 use std::cell::LazyCell;
 
+use convengine_config::flow::IntentPhrases;
+use convengine_config::flow::document::IntentDef;
 use convengine_text::phrase::Phrase;
 use convengine_values::{Command, read_command};
 
@@ -15,6 +17,21 @@ impl SessionView<'_, '_> {
     /// The command that the message is, unless the document has turned it off.
     pub(super) fn read_command(&self) -> Option<Command> {
         let FlowEvent::Message { text, .. } = &self.event else { return None };
+        self.command_of(text)
+    }
+
+    /// Whether the message asks for a person and for nothing else. Only an intent that is for that takes it.
+    pub(super) fn asks_for_person(&self) -> bool {
+        self.read_command() == Some(Command::Person)
+    }
+
+    /// Whether an intent is for those who ask for a person: one of its phrases says nothing else.
+    pub(super) fn is_for_person(&self, intent: &IntentDef, phrases: &IntentPhrases) -> bool {
+        let mut plain = intent.phrases.iter().zip(&phrases.marked).filter(|it| it.1.is_none());
+        plain.any(|it| self.command_of(it.0) == Some(Command::Person))
+    }
+
+    fn command_of(&self, text: &str) -> Option<Command> {
         let rules = &self.flow.document.repair;
         let message = LazyCell::new(|| Phrase::new(text, &self.flow.document.default_locale));
         let rule = rules.commands.iter().find(|rule| {

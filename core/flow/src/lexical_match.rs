@@ -27,9 +27,11 @@ impl<'c> Turn<'c> {
         let text = self.event.input_text();
         let intents: Vec<&IntentDef> = flow.matchable_intents().collect();
         let phrases: Vec<&IntentPhrases> = flow.matchable_phrases().collect();
+        let asks_for_person = self.view().asks_for_person();
         let is_candidate = |class: usize| {
-            let is_rejected = intents.get(class).is_none_or(|intent| search.rejected.contains(&intent.id.as_str()));
-            !is_rejected && !phrases.get(class).is_some_and(|it| is_ruled_out(it, input))
+            let Some((intent, phrases)) = intents.get(class).zip(phrases.get(class)) else { return false };
+            let is_left_out = search.rejected.contains(&intent.id.as_str()) || is_ruled_out(phrases, input);
+            !is_left_out && (!asks_for_person || self.view().is_for_person(intent, phrases))
         };
         let ranking = classifier.rank_among(&text, is_candidate);
         let similarities = self.find_similar_intents(&text).await;

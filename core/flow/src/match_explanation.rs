@@ -67,12 +67,16 @@ impl<'c> Turn<'c> {
         }
         search.note_fact("text", || json!(input.tokens().join(" ")));
         let flow = self.flow;
+        let asks_for_person = self.view().asks_for_person();
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| !it.0.is_fallback) {
             let best = self.view().best_phrase(intent, phrases, input);
             let (verdict, reason) = match (&best, hit) {
                 _ if !intent.enabled => (Verdict::OutOfScope, "it is disabled".to_owned()),
                 _ if !is_eligible(intent) => (Verdict::OutOfScope, "it does not interrupt this question".to_owned()),
                 _ if is_ruled_out(phrases, input) => (Verdict::NotMatched, "one of its negative phrases is in the message".to_owned()),
+                (Some(_), _) if asks_for_person && !self.view().is_for_person(intent, phrases) => {
+                    (Verdict::NotMatched, "the message asks for a person, and none of its phrases does".to_owned())
+                }
                 (Some(best), Some(hit)) if hit.intent.id == intent.id => (Verdict::Matched, format!("its phrase '{}' is the best", best.1)),
                 (Some(best), _) => (Verdict::Lost, format!("its phrase '{}' is shorter, or scores less", best.1)),
                 (None, _) => (Verdict::NotMatched, "none of its phrases is in the message".to_owned()),

@@ -1,5 +1,6 @@
 //! Matches a message with the phrases of intents and small talk, without a model (docs/spec/flows.md#5.3).
 
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 
 use convengine_config::flow::document::{IntentDef, SmallTalkDef};
@@ -19,18 +20,20 @@ impl<'c> SessionView<'_, 'c> {
     pub(super) fn match_phrase(&self, message: &str) -> Option<IntentMatch<'c>> {
         let flow = self.flow;
         let input = &Phrase::new(message, &flow.document.default_locale);
+        let asks_for_person = LazyCell::new(|| self.asks_for_person());
         let mut best: Option<(usize, bool, f64, IntentMatch<'c>)> = None;
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases) {
             if !intent.enabled || intent.is_fallback || is_ruled_out(phrases, input) {
                 continue;
             }
-            // A phrase of which somebody says that they do not want it is none.
+            // A phrase of which somebody says that they do not want it is none, nor is one in the wish to talk to a person.
             for ((text, phrase), marked) in intent.phrases.iter().zip(&phrases.positive).zip(&phrases.marked) {
                 let score = match marked {
                     Some(marked) => self.match_marks(intent, marked, message).map(|it| it.score),
                     None => input.match_phrase(phrase).map(|it| it.1),
                 };
-                let Some(score) = score.filter(|_| !self.is_refused_phrase(message, phrase)) else { continue };
+                let is_person_meant = || *asks_for_person && !self.is_for_person(intent, phrases);
+                let Some(score) = score.filter(|_| !self.is_refused_phrase(message, phrase) && !is_person_meant()) else { continue };
                 let (length, is_plain) = (phrase.tokens().len(), marked.is_none());
                 let is_better = best.as_ref().is_none_or(|(best_length, best_plain, best_score, best_hit)| {
                     (length, is_plain, score, Reverse(intent.priority))
