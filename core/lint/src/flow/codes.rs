@@ -13,7 +13,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("G006", Warning, "a node is unreachable"),
     ("G007", Error, "a graph neither ends nor waits for the user"),
     ("G008", Error, "nothing follows a node, and no fallback is set"),
-    ("G009", Warning, "nothing follows the failure of a node, and no fallback is set"),
+    ("G009", Warning, "nothing follows the failure of a node other than a slot, and no fallback is set"),
     ("G010", Error, "a loop that neither waits for the user nor changes variables"),
     ("G011", Warning, "a loop that does not wait for the user"),
     ("G012", Error, "several edges leave a port that does not branch"),

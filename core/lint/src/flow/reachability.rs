@@ -113,7 +113,9 @@ fn check_unhandled_failure(
     location: Location,
 ) -> Option<DocumentIssue> {
     let port = node.failure_port().filter(|_| !node.disabled && node.on_error == OnError::Port)?;
-    if graph_cx.is_wired(node, port) || !can_fail(context, graph_cx, node, true) {
+    // A slot without a value has a code of its own.
+    let has_own_code = matches!(node.kind, NodeKind::Entity(_));
+    if has_own_code || graph_cx.is_wired(node, port) || !can_fail(context, graph_cx, node, true) {
         return None;
     }
     let message = format!("when '{}' fails, the user gets the error message: '{port}' is not connected, and no fallback is set", node.name);

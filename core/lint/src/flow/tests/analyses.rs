@@ -283,6 +283,14 @@ fn a_fallback_handles_ports_without_edges() {
 }
 
 #[test]
+fn a_slot_whose_failure_nobody_handles_is_reported_once() {
+    let slot = json!({"id": "agent", "type": "entity", "name": "Mail",
+        "data": {"variable": "mail", "entity": "@email", "prompt": "Your address?", "reprompt": ["Such as ann@example.org?"]}});
+    let changes = [("/graphs/3/nodes/1", slot), ("/graphs/3/edges/1/source_port", json!("out")), ("/graphs/3/edges/2", json!("-"))];
+    assert_eq!(codes(&apply_changes(shop(), &changes)), [("N007", "/graphs/3/nodes/1".to_owned())]);
+}
+
+#[test]
 fn path_lengths_include_called_graphs() {
     let send = |count: usize| {
         let mut nodes: Vec<Value> = (0..count).map(|number| message(&format!("m{number}"))).collect();
