@@ -42,6 +42,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("I014", Error, "a phrase without words, or without words between its marks"),
     ("I015", Warning, "a phrase is more like those of another intent"),
     ("I016", Warning, "the classifier cannot separate the intent from others"),
+    ("I017", Info, "a parameter that is never asked for, before a question whose answer does not fill it"),
     ("N001", Error, "an unknown entity"),
     ("N003", Error, "a synonym of several values"),
     ("N004", Error, "an invalid pattern"),

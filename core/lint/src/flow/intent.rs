@@ -1,9 +1,10 @@
-//! Intents and their parameters. (I001–I004, I007–I010, I012)
+//! Intents and their parameters. (I001–I004, I007–I010, I012, I017)
 
 use convengine_config::flow::DocumentIssue;
 use convengine_config::flow::document::{GraphKind, IntentDef, NodeKind};
 
-use super::context::FlowContext;
+use super::context::{FlowContext, Location};
+use super::wait::has_prompt_for;
 
 /// The recommended minimum number of phrases.
 const RECOMMENDED_PHRASES: usize = 3;
@@ -61,9 +62,27 @@ fn check_parameters(context: &FlowContext<'_>, at: usize, intent: &IntentDef, fi
         }
         if parameter.required && parameter.reprompt.is_empty() {
             let message = format!("the required parameter '{}' has no reprompt", parameter.variable);
-            findings.push(location.warning("I010", message).with_fix("add a 'reprompt' that describes the expected value"));
+            findings.push(location.clone().warning("I010", message).with_fix("add a 'reprompt' that describes the expected value"));
         }
+        check_unasked(context, intent, number, location, findings);
     }
+}
+
+/// Reports a parameter that is never asked for and stands before a question, whose answer may have a value for it.
+fn check_unasked(context: &FlowContext<'_>, intent: &IntentDef, number: usize, location: Location, findings: &mut Vec<DocumentIssue>) {
+    let (Some(parameter), Some(graph_cx)) = (intent.parameters.get(number), context.graph(&intent.graph)) else { return };
+    if parameter.is_prompted() || has_prompt_for(graph_cx, &parameter.variable) {
+        return;
+    }
+    let mut behind = intent.parameters.iter().skip(number + 1);
+    let later = behind.find(|it| it.is_prompted() && !has_prompt_for(graph_cx, &it.variable)).map(|it| &it.variable);
+    let mut nodes = graph_cx.definition.nodes.iter().filter(|node| !node.disabled);
+    let asked_by_node = nodes.find_map(|node| if let NodeKind::Entity(data) = &node.kind { Some(&data.variable) } else { None });
+    let Some(question) = later.or(asked_by_node) else { return };
+    let message =
+        format!("the answers from the question for '{question}' on do not fill '{}', which is never asked for", parameter.variable);
+    let fix = if later.is_some() { "move it behind the parameters that are asked for, or add a 'prompt'" } else { "add a 'prompt'" };
+    findings.push(location.info("I017", message).with_fix(fix));
 }
 
 /// Checks the phrases and the description of an intent.

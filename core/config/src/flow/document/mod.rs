@@ -270,7 +270,7 @@ pub struct IntentParameter {
     pub entity: String,
     /// Whether the intent fails without it.
     pub required: bool,
-    /// The question; without one, and not required, only the triggering message is read.
+    /// The question; a parameter that has none and is not required takes what was said before it is reached.
     pub prompt: LocalizedText,
     /// Whether it takes over what an earlier request has left.
     pub keep: bool,

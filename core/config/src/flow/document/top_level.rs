@@ -39,7 +39,7 @@ impl Document {
 }
 
 impl IntentParameter {
-    /// Whether the user is asked for it; otherwise it is only extracted from the message that started the intent.
+    /// Whether the user is asked for it; otherwise it takes what was said before it is reached.
     pub fn is_prompted(&self) -> bool {
         self.required || !self.prompt.is_blank()
     }

@@ -38,6 +38,7 @@ pub(super) fn cases() -> Vec<Case> {
             "/intents/0/phrases/3",
         ),
         (vec![("/intents/0/phrases", json!(["alpha", "bravo", "charlie", "delta", "echo"]))], "I016", "/intents/0/phrases"),
+        (vec![("/intents/0/parameters/-", json!({"variable": "gift", "entity": "@date"}))], "I017", "/intents/0/parameters/1"),
         (vec![("/graphs/1/nodes/1/data/entity", json!("none"))], "N001", "/graphs/1/nodes/1/data/entity"),
         (vec![("/entities/0/entries/1/synonyms", json!(["Little"]))], "N003", "/entities/0/entries"),
         (vec![("/entities/1/patterns/-", json!("(a"))], "N004", "/entities/1/patterns/1"),
@@ -429,6 +430,16 @@ fn parameters_prompt_like_nodes() {
     assert_eq!(codes(&apply_changes(shop(), &[with_parameter("pin", "@string"), hidden])), []);
     let fitting = ("/graphs/1/nodes/1/data/validation/-", json!({"min": "PT45M", "max": "PT1H"}));
     assert_eq!(codes(&apply_changes(shop(), &[fitting])), []);
+}
+
+#[test]
+fn parameters_that_are_not_asked_for_stand_behind_those_that_are() {
+    let silent = json!({"variable": "gift", "entity": "@date"});
+    let asked = json!({"variable": "hour", "entity": "@time", "prompt": "When?", "reprompt": ["?"]});
+    let codes_of = |parameters: Value| codes(&apply_changes(shop(), &[("/intents/1/parameters", parameters)]));
+    assert_eq!(codes_of(json!([silent, asked])), [("I017", "/intents/1/parameters/0".to_owned())]);
+    assert_eq!(codes_of(json!([asked, silent])), []);
+    assert_eq!(codes_of(json!([silent])), [], "there is no question");
 }
 
 #[test]
