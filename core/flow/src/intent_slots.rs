@@ -65,6 +65,12 @@ impl<'c> SessionView<'_, 'c> {
         })
     }
 
+    /// Whether the document says that a slot takes nothing but an answer to its question. What a redacted slot would read is kept from the
+    /// others all the same.
+    pub(super) fn takes_only_answers(&self, slot: &IntentSlot<'_>) -> bool {
+        slot.node.is_some_and(|it| it.prefill.allowed() == Some(false)) && !self.is_intent_slot_redacted(slot)
+    }
+
     pub(super) fn is_intent_slot_redacted(&self, slot: &IntentSlot<'_>) -> bool {
         slot.node.is_some_and(|it| it.redact) || self.is_value_redacted(slot.variable, slot.entity)
     }

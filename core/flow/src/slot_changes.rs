@@ -99,7 +99,7 @@ impl SessionView<'_, '_> {
         if filled.is_empty() || is_inquiry(&text, &self.state.locale) {
             return Changes::default();
         }
-        let statement = self.read_statement(&text, &filled);
+        let statement = self.read_statement(asked, &text, &filled);
         let question = Question::new(asked, expected, &statement, is_question(&text, &self.state.locale));
         let last = filled.last().map(|it| it.1.variable.clone());
         let mut slots = Vec::new();
@@ -121,12 +121,12 @@ impl SessionView<'_, '_> {
         Changes { slots, text: statement.text, values: statement.values }
     }
 
-    fn read_statement(&self, text: &str, filled: &[(FilledSlot, EntityData)]) -> Statement {
+    fn read_statement(&self, asked: Option<&EntityData>, text: &str, filled: &[(FilledSlot, EntityData)]) -> Statement {
         let locale = &self.state.locale;
         let correction = read_correction(text, locale);
         let is_retraction = correction.as_ref().is_some_and(|it| it.is_retraction);
         let replacement = correction.as_ref().map_or(text, |correction| text.get(correction.replacement.clone()).unwrap_or_default());
-        let values = self.find_answer_values(replacement);
+        let values = self.find_answer_values(asked, replacement);
         let denied: Vec<(String, Value)> = filled.iter().flat_map(|it| self.denied_values(&it.1, text)).collect();
         let is_correction = correction.is_some_and(|it| it.replaced.is_none());
         let changes_answer = matches!(read_consent(text, locale), Some(Consent::YesBut | Consent::NoBut));

@@ -36,7 +36,7 @@ struct MarkedPart {
 struct SlotType {
     key: String,
     entity: Entity,
-    /// Whether a slot of the type has no value yet.
+    /// Whether a slot of the type may still take a value from the message.
     is_open: bool,
 }
 
@@ -48,7 +48,7 @@ impl<'c> SessionView<'_, 'c> {
         if slots.is_empty() {
             return values;
         }
-        let types = self.slot_types(&slots);
+        let types = self.slot_types(&slots, None);
         self.take_marked_values(hit.intent, &types, text, &mut values);
         values.types = self.find_wanted_values(&types, &values.taken, text);
         self.take_hinted_values(&hit.slots, &mut values);
@@ -57,16 +57,24 @@ impl<'c> SessionView<'_, 'c> {
         values
     }
 
-    /// Finds the values that an answer, or a part of it, has for the slots of the current frame.
-    pub(super) fn find_answer_values(&self, text: &str) -> SlotValues {
+    /// Finds the values that an answer, or a part of it, has for the slots of the current frame. `asked` is the slot that was asked for.
+    pub(super) fn find_answer_values(&self, asked: Option<&EntityData>, text: &str) -> SlotValues {
         let slots = self.slots_of_frame();
         let mut values = SlotValues::for_slots(slots.iter().filter(|it| !CATCH_ALL_ENTITIES.contains(&it.entity)));
-        let types = self.slot_types(&slots);
+        let types = self.slot_types(&slots, asked);
         values.types = self.find_wanted_values(&types, &[], text);
         let intent = self.state.frame().and_then(|it| it.intent_id.as_ref()).and_then(|it| self.flow.intent(it));
         self.take_near_values(intent, &slots, text, &mut values);
         self.drop_parts_of_times(text, &mut values);
         values
+    }
+
+    /// Whether an answer has values that a slot may take: the one that was asked for, or another one without its own question.
+    pub(super) fn has_values_to_keep(&self, asked: &EntityData, values: &SlotValues) -> bool {
+        let slots = self.slots_of_frame();
+        let may_take = |slot: &IntentSlot<'c>| *slot.variable == asked.variable || !self.takes_only_answers(slot);
+        let mut found = values.types.iter().filter(|kind| !kind.found.is_empty());
+        found.any(|kind| slots.iter().any(|slot| slot.type_key() == kind.entity && may_take(slot)))
     }
 
     /// The text of the event with the number that it corrects: of "7 pm, no, 8", "8 pm".
@@ -170,7 +178,7 @@ impl<'c> SessionView<'_, 'c> {
             return None;
         }
         let slots = self.slots_of_intent(intent);
-        let types = self.slot_types(&slots);
+        let types = self.slot_types(&slots, None);
         let fit = |variable: &VariablePath, part: &str| {
             let keys = slots.iter().filter(|it| it.variable == variable).map(IntentSlot::type_key);
             let kinds = keys.filter_map(|key| types.iter().find(|it| it.key == key));
@@ -191,7 +199,7 @@ impl<'c> SessionView<'_, 'c> {
         found.max_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(std::cmp::Ordering::Equal)).map(|it| (it.1, it.2))
     }
 
-    fn slot_types(&self, slots: &[IntentSlot<'c>]) -> Vec<SlotType> {
+    fn slot_types(&self, slots: &[IntentSlot<'c>], asked: Option<&EntityData>) -> Vec<SlotType> {
         let mut types: Vec<SlotType> = Vec::new();
         for slot in slots {
             let Some(entity) = slot.compile_entity(self.flow) else { continue };
@@ -199,7 +207,8 @@ impl<'c> SessionView<'_, 'c> {
             // What was there before the request may be named anew.
             let is_filled = self.is_filled_by_current_request(slot.variable)
                 && self.state.variable(slot.variable).is_some_and(|value| entity.accept(value, self.extraction_context()).is_some());
-            let is_open = slot.is_always_asked() || !is_filled;
+            let may_take = asked.is_some_and(|it| it.variable == *slot.variable) || !self.takes_only_answers(slot);
+            let is_open = may_take && (slot.is_always_asked() || !is_filled);
             match types.iter_mut().find(|it| it.key == key) {
                 Some(known) => known.is_open |= is_open,
                 None => types.push(SlotType { key, entity, is_open }),

@@ -309,8 +309,8 @@ impl<'c> Turn<'c> {
         }
         // "Thursday at 3" to another question is kept for those to come.
         let text = self.view().restated_input();
-        let values = self.view().find_answer_values(&text);
-        if values.has_any() && !is_inquiry(&text, &self.state.locale) {
+        let values = self.view().find_answer_values(Some(data), &text);
+        if self.view().has_values_to_keep(data, &values) && !is_inquiry(&text, &self.state.locale) {
             self.offer_answer(&text, values, Vec::new());
             return SlotResult::Prompted(self.prompt_for_slot(node, id, data)).into();
         }
@@ -381,7 +381,7 @@ impl<'c> Turn<'c> {
         let mut has_changes = false;
         let slot_of = |node: &'c Node| if let NodeKind::Entity(data) = &node.kind { Some(&**data) } else { None };
         let slots: Vec<&'c EntityData> = graph.definition.nodes.iter().filter_map(slot_of).collect();
-        let values = self.view().find_answer_values(&self.event.input_text());
+        let values = self.view().find_answer_values(Some(data), &self.event.input_text());
         for slot in &slots {
             let is_alone = slots.iter().filter(|it| it.entity == slot.entity).count() == 1;
             if slot.variable == data.variable || reads_any_text(&slot.entity) {
@@ -426,7 +426,7 @@ impl SessionView<'_, '_> {
     /// The other value that a message has for a slot: one that words name for it, else the only one that they name for no other.
     fn read_change(&self, data: &EntityData, candidate: &Value) -> Option<Value> {
         self.flow.compile_slot_entity(data).filter(|_| !reads_any_text(&data.entity))?;
-        let values = self.find_answer_values(&self.restated_input());
+        let values = self.find_answer_values(Some(data), &self.restated_input());
         let value = values.named(data).or_else(|| values.only_free(data).and_then(|it| it.value.as_ref()))?;
         Some(value.clone()).filter(|it| it != candidate)
     }

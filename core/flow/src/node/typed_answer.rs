@@ -25,7 +25,7 @@ impl Turn<'_> {
         }
         let replacement = correction.and_then(|correction| self.view().find_replacement(data, entity, correction, &text));
         let answer = replacement.unwrap_or(&text);
-        let mut values = self.view().find_answer_values(answer);
+        let mut values = self.view().find_answer_values(Some(data), answer);
         let found = match entity.extract(answer, self.extraction_context()) {
             Extraction::NotFound => Ok(values.only_free(data).and_then(|it| it.value.clone())),
             Extraction::Value(value) => Ok(Some(value)),
