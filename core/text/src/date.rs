@@ -4,6 +4,7 @@ use jiff::civil::{self, DateTime, Time};
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
+use super::locale::weekday_names;
 use super::scanner::CharScanner;
 use super::time_zone;
 
@@ -87,8 +88,9 @@ impl Date {
         self.0.date().duration_since(EPOCH).as_hours() / 24
     }
 
-    /// Formats the date with a pattern of `YYYY`, `MM`, `DD`, `HH`, `mm` and `ss`; all other characters are copied.
-    pub fn format(self, pattern: &str) -> String {
+    /// Formats the date with a pattern of `YYYY`, `MM`, `DD`, `HH`, `mm` and `ss`, and of `dddd` and `ddd` for the day of the week by its long
+    /// and its short name in the language of a locale; all other characters are copied.
+    pub fn format(self, pattern: &str, locale: &str) -> String {
         let time = self.0;
         let fields = [
             ("YYYY", time.year()),
@@ -98,9 +100,15 @@ impl Date {
             ("mm", time.minute().into()),
             ("ss", time.second().into()),
         ];
+        let weekday = usize::try_from(time.weekday().to_monday_zero_offset()).unwrap_or_default();
+        let [long, short] = weekday_names(weekday, locale);
         let mut out = String::new();
         let mut scan = CharScanner::new(pattern);
         loop {
+            if let Some((_, name)) = [("dddd", long), ("ddd", short)].into_iter().find(|it| scan.eat(it.0)) {
+                out.push_str(name);
+                continue;
+            }
             match fields.iter().find(|(name, _)| scan.eat(name)) {
                 Some((name, number)) => out.push_str(&format!("{number:0width$}", width = name.len())),
                 None => match scan.take_character() {
@@ -177,7 +185,7 @@ mod tests {
 
     #[test]
     fn times_in_utc_are_converted_to_a_zone() {
-        let local = |text: &str, zone: &str| Date::parse_in_zone(text, zone).unwrap().format("YYYY-MM-DD HH:mm:ss");
+        let local = |text: &str, zone: &str| Date::parse_in_zone(text, zone).unwrap().format("YYYY-MM-DD HH:mm:ss", "en");
         for (text, zone, expected) in [
             ("2026-03-28T23:30:00Z", "UTC", "2026-03-28 23:30:00"),
             ("2026-03-28T23:30:00Z", "Europe/Berlin", "2026-03-29 00:30:00"),
@@ -211,9 +219,16 @@ mod tests {
             ("2026-01-3é", None),
             ("", None),
         ] {
-            assert_eq!(Date::parse(text).map(|it| it.format("YYYY-MM-DD HH:mm:ss")).as_deref(), expected, "{text}");
+            assert_eq!(Date::parse(text).map(|it| it.format("YYYY-MM-DD HH:mm:ss", "en")).as_deref(), expected, "{text}");
         }
-        assert_eq!(Date::parse("2026-03-04T05:06:07Z").unwrap().format("DD.MM.YYYY é HH-mm-ss D"), "04.03.2026 é 05-06-07 D");
+        assert_eq!(Date::parse("2026-03-04T05:06:07Z").unwrap().format("DD.MM.YYYY é HH-mm-ss D", "en"), "04.03.2026 é 05-06-07 D");
+        for (day, locale, expected) in [
+            ("2026-12-04", "de-DE", "Freitag, 04.12., Fr"),
+            ("2026-12-06", "fr", "dimanche, 06.12., dim."),
+            ("2026-12-07", "sv", "Monday, 07.12., Mon"),
+        ] {
+            assert_eq!(Date::parse(day).unwrap().format("dddd, DD.MM., ddd", locale), expected);
+        }
         assert_eq!(Date::parse("2026-01-01T00:00:00.25Z").unwrap().to_rfc3339_millis(), "2026-01-01T00:00:00.250Z");
         for days in [-800_000, -719_469, -1, 0, 59, 60, 20_000, 1_000_000] {
             assert_eq!(Date::from_millis(days * 86_400_000).days_since_epoch(), days);

@@ -28,7 +28,7 @@ pub(super) enum Filter {
     /// Truncates to at most so many characters; an ellipsis replaces the last one when something was cut off.
     Truncate(usize),
     Number(NumberFormat),
-    /// Formats a date, a date with a time, or milliseconds since 1970, in the session's time zone.
+    /// Formats a date, a date with a time, or milliseconds since 1970, in the session's time zone and language.
     Date(String),
     /// The JSON text of the value.
     Json,
@@ -157,8 +157,8 @@ impl Filter {
             Filter::Truncate(most) => truncate(value.as_str()?, *most)?,
             Filter::Number(pattern) => pattern.format(&EXPRESSION.number_of(value)?, names.locale()),
             Filter::Date(pattern) => match value {
-                Value::String(text) => Date::parse_in_zone(text, names.time_zone())?.format(pattern),
-                Value::Number(millis) => Date::in_zone(millis.as_i64()?, names.time_zone()).format(pattern),
+                Value::String(text) => Date::parse_in_zone(text, names.time_zone())?.format(pattern, names.locale()),
+                Value::Number(millis) => Date::in_zone(millis.as_i64()?, names.time_zone()).format(pattern, names.locale()),
                 Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
             },
             Filter::Json => value.to_string(),

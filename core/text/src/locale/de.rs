@@ -5,6 +5,15 @@ use super::{Language, LocaleWords};
 
 pub(super) static LANGUAGE: Language = Language {
     code: "de",
+    weekdays: [
+        ["Montag", "Mo"],
+        ["Dienstag", "Di"],
+        ["Mittwoch", "Mi"],
+        ["Donnerstag", "Do"],
+        ["Freitag", "Fr"],
+        ["Samstag", "Sa"],
+        ["Sonntag", "So"],
+    ],
     words: LocaleWords {
         and: "und",
         determiners: "ein,eine,einen,einem,einer,der,die,das,den,dem,des,mein,meine,meinen,meinem,meiner,unser,unsere,unseren,unserem,\

@@ -5,6 +5,15 @@ use super::{Language, LocaleWords};
 
 pub(super) static LANGUAGE: Language = Language {
     code: "en",
+    weekdays: [
+        ["Monday", "Mon"],
+        ["Tuesday", "Tue"],
+        ["Wednesday", "Wed"],
+        ["Thursday", "Thu"],
+        ["Friday", "Fri"],
+        ["Saturday", "Sat"],
+        ["Sunday", "Sun"],
+    ],
     words: LocaleWords {
         and: "and",
         determiners: "a,an,the,my,our,your,his,her,its,their,this,that,these,those",

@@ -5,6 +5,15 @@ use super::{Language, LocaleWords};
 
 pub(super) static LANGUAGE: Language = Language {
     code: "es",
+    weekdays: [
+        ["lunes", "lun"],
+        ["martes", "mar"],
+        ["miércoles", "mié"],
+        ["jueves", "jue"],
+        ["viernes", "vie"],
+        ["sábado", "sáb"],
+        ["domingo", "dom"],
+    ],
     words: LocaleWords {
         and: "y,e",
         determiners: "un,una,el,la,los,las,mi,mis,tu,tus,su,sus,nuestro,nuestra,este,esta,ese,esa",

@@ -5,6 +5,15 @@ use super::{Language, LocaleWords};
 
 pub(super) static LANGUAGE: Language = Language {
     code: "fr",
+    weekdays: [
+        ["lundi", "lun."],
+        ["mardi", "mar."],
+        ["mercredi", "mer."],
+        ["jeudi", "jeu."],
+        ["vendredi", "ven."],
+        ["samedi", "sam."],
+        ["dimanche", "dim."],
+    ],
     words: LocaleWords {
         and: "et",
         determiners: "un,une,le,la,les,l,mon,ma,mes,ton,ta,tes,son,sa,ses,notre,nos,votre,vos,leur,leurs,ce,cet,cette,ces",

@@ -4,6 +4,15 @@ use super::{Language, LocaleWords};
 
 pub(super) static LANGUAGE: Language = Language {
     code: "it",
+    weekdays: [
+        ["lunedì", "lun"],
+        ["martedì", "mar"],
+        ["mercoledì", "mer"],
+        ["giovedì", "gio"],
+        ["venerdì", "ven"],
+        ["sabato", "sab"],
+        ["domenica", "dom"],
+    ],
     words: LocaleWords {
         and: "e,ed",
         determiners: "un,una,uno,il,lo,la,i,gli,le,l,mio,mia,tuo,tua,suo,sua,nostro,nostra,questo,questa",

@@ -22,6 +22,8 @@ use crate::phrase::fold_text;
 pub struct Language {
     /// The language subtag of its locales.
     code: &'static str,
+    /// The names of the days of the week from Monday on, each long and short.
+    weekdays: [[&'static str; 2]; 7],
     words: LocaleWords,
     /// What the engine says; `None` where another language is spoken instead.
     texts: Option<EngineTexts>,
@@ -44,6 +46,11 @@ pub struct LocaleWords {
 /// Returns the words of a locale's language; English for an unsupported language.
 pub fn words_of_locale(locale: &str) -> &'static LocaleWords {
     &find_language(locale).unwrap_or(&en::LANGUAGE).words
+}
+
+/// Returns the long and the short name of a day of the week, which is 0 for Monday, in a locale's language; English for an unsupported language.
+pub fn weekday_names(day: usize, locale: &str) -> [&'static str; 2] {
+    find_language(locale).unwrap_or(&en::LANGUAGE).weekdays.get(day).copied().unwrap_or_default()
 }
 
 fn find_language(locale: &str) -> Option<&'static Language> {
@@ -98,6 +105,24 @@ mod tests {
             assert_eq!((language(locale), region(locale).as_str()), expected);
         }
         assert_eq!((words_of_locale("FR-be").and, words_of_locale("sv").and), ("et", "and"));
+    }
+
+    #[test]
+    fn days_of_the_week_have_names_in_each_language() {
+        for (day, locale, expected) in [
+            (0, "en-US", ["Monday", "Mon"]),
+            (6, "de-AT", ["Sonntag", "So"]),
+            (2, "es", ["miércoles", "mié"]),
+            (4, "fr-FR", ["vendredi", "ven."]),
+            (5, "hi", ["शनिवार", "शनि"]),
+            (0, "it", ["lunedì", "lun"]),
+            (3, "NL", ["donderdag", "do"]),
+            (1, "pt_BR", ["terça-feira", "ter."]),
+            (0, "sv", ["Monday", "Mon"]),
+            (7, "en", ["", ""]),
+        ] {
+            assert_eq!(weekday_names(day, locale), expected, "{locale}");
+        }
     }
 
     #[test]

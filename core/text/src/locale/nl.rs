@@ -4,6 +4,15 @@ use super::{Language, LocaleWords};
 
 pub(super) static LANGUAGE: Language = Language {
     code: "nl",
+    weekdays: [
+        ["maandag", "ma"],
+        ["dinsdag", "di"],
+        ["woensdag", "wo"],
+        ["donderdag", "do"],
+        ["vrijdag", "vr"],
+        ["zaterdag", "za"],
+        ["zondag", "zo"],
+    ],
     words: LocaleWords {
         and: "en",
         determiners: "een,de,het,mijn,ons,onze,jouw,je,uw,zijn,haar,hun,dit,dat,deze,die",

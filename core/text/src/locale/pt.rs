@@ -4,6 +4,15 @@ use super::{Language, LocaleWords};
 
 pub(super) static LANGUAGE: Language = Language {
     code: "pt",
+    weekdays: [
+        ["segunda-feira", "seg."],
+        ["terça-feira", "ter."],
+        ["quarta-feira", "qua."],
+        ["quinta-feira", "qui."],
+        ["sexta-feira", "sex."],
+        ["sábado", "sáb."],
+        ["domingo", "dom."],
+    ],
     words: LocaleWords {
         and: "e",
         determiners: "um,uma,o,os,as,meu,minha,meus,minhas,seu,sua,seus,suas,nosso,nossa,este,esta,esse,essa",
