@@ -70,7 +70,7 @@ pub enum Command {
     Export,
     /// Print the issues of a pack, a talk or the database
     Lint {
-        /// Pack or talk file [default: the database]
+        /// Pack or talk file, with the settings in the convengine.toml beside it [default: the database]
         pack: Option<PathBuf>,
         /// Print a JSON array
         #[arg(long)]

@@ -54,7 +54,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         }
         Command::Snapshot { command } => run_snapshot(&options, command),
         Command::Export => run_logged(&options, "config.export", "", export::run),
-        Command::Lint { pack, json } => run_with_settings(&options, async |settings| lint::run(settings, pack.as_deref(), json).await),
+        Command::Lint { pack, json } => run_lint(options, pack.as_deref(), json),
         Command::Nlu { file, data, json } => nlu::run(&file, data.as_deref(), json),
         Command::Replay { conversation, config } => {
             run_with_settings(&options, async |settings| replay::run(settings, &conversation, config.as_deref()).await)
@@ -135,14 +135,33 @@ fn run_server(options: &Options, runtime: Runtime) -> Result<(), Failure> {
 /// Runs the server on a folder, with the settings in it. Paths in the settings are relative to the folder.
 fn run_dev(options: Options, folder: Option<&Path>) -> Result<(), Failure> {
     if let Some(folder) = folder {
-        env::set_current_dir(folder)
-            .map_err(|error| Failure::invalid_usage(format!("cannot use the folder {}: {error}", folder.display())))?;
+        enter_folder(folder)?;
     }
     let settings = dev::load_settings(options)?;
     run_on_runtime(&settings.clone(), async |_| {
         let stop = stop_signal().map_err(|error| Failure::service_unavailable(format!("cannot listen for signals: {error}")))?;
         dev::run(settings, play_in_core, |address| print_line!("convengine listening on http://{address}"), stop).await
     })
+}
+
+/// Lints a file with the settings beside it, with which `dev` would run it, or the database. Paths in these settings are relative to their folder.
+fn run_lint(mut options: Options, file: Option<&Path>, json: bool) -> Result<(), Failure> {
+    let parts = file.and_then(|it| Some((it.parent()?, Path::new(it.file_name()?))));
+    if let Some((folder, name)) = parts
+        && dev::use_settings_of(folder, &mut options)
+    {
+        enter_folder(folder)?;
+        return run_with_settings(&options, async |settings| lint::run(settings, Some(name), json).await);
+    }
+    run_with_settings(&options, async |settings| lint::run(settings, file, json).await)
+}
+
+fn enter_folder(folder: &Path) -> Result<(), Failure> {
+    // A path of one name has no folder but the current one.
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    env::set_current_dir(folder).map_err(|error| Failure::invalid_usage(format!("cannot use the folder {}: {error}", folder.display())))
 }
 
 fn run_worker(options: &Options) -> Result<(), Failure> {

@@ -51,16 +51,23 @@ enum Change {
     End,
 }
 
+/// Names `convengine.toml` as the settings file if the folder has one and the options name no other. Paths in it are relative to the folder,
+/// in which the program has to run. Returns whether it is used.
+pub fn use_settings_of(folder: &Path, options: &mut Options) -> bool {
+    let is_used = options.settings.is_none() && folder.join(SETTINGS_FILE).is_file();
+    if is_used {
+        options.settings = Some(SETTINGS_FILE.into());
+    }
+    is_used
+}
+
 /// Loads the settings of the current folder: `convengine.toml` unless another file is named, and a database in a hidden folder unless one is
 /// set.
 ///
 /// # Errors
 /// Exit code 2 if a setting is invalid, or the address can be reached from other machines; 3 if the folder of the database cannot be made.
 pub fn load_settings(mut options: Options) -> Result<Settings, Failure> {
-    let own = Path::new(SETTINGS_FILE);
-    if options.settings.is_none() && own.is_file() {
-        options.settings = Some(own.to_path_buf());
-    }
+    use_settings_of(Path::new(""), &mut options);
     let settings = Settings::load(&options)?.for_tenant(options.tenant.as_deref())?;
     if !is_loopback(&settings.listen) {
         let line =

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use convengine_test_macros::test;
 use convengine_tests::server_binary;
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 /// Runs a command in a folder, where nobody can be asked.
@@ -97,6 +97,36 @@ fn a_folder_with_files_is_refused() {
         assert!(!folder.join("shop/tables.json").exists() && !folder.join("AGENTS.md").exists());
         assert_eq!(run(folder, &["init", "other", "--kind", "poem"]).status.code(), Some(2));
         assert!(!folder.join("other").exists());
+    });
+}
+
+#[test]
+#[on(no_database)]
+fn lint_reads_the_settings_beside_the_file() {
+    in_folder(|folder| {
+        assert_eq!(run(folder, &["init", "clinic"]).status.code(), Some(0));
+        let project = folder.join("clinic");
+        let file = project.join("assistant.json");
+        let mut pack: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        pack["documents"][0]["tools"] =
+            json!([{"id": "free", "name": "Free", "kind": "http", "request": {"method": "GET", "url": "http://127.0.0.1:9000/free"}}]);
+        fs::write(&file, pack.to_string()).unwrap();
+        let lint = |place: &Path, arguments: &[&str]| {
+            let output = run(place, &[&["lint"][..], arguments].concat());
+            (output.status.code(), text(&output.stdout).matches(" V003 ").count())
+        };
+        assert_eq!(lint(&project, &["assistant.json"]), (Some(1), 1));
+        let own = project.join("convengine.toml");
+        let settings = "[convengine.network]\nallow-private = [\"127.0.0.1:9000\"]\n[convengine.files.roots]\ntalks = \"talks\"\n";
+        fs::write(&own, settings).unwrap();
+        assert_eq!(lint(&project, &["assistant.json"]), (Some(0), 0));
+        assert_eq!(lint(folder, &["clinic/assistant.json"]), (Some(0), 0), "paths in the settings are relative to their folder");
+        fs::write(folder.join("other.toml"), "listen = \"127.0.0.1:0\"\n").unwrap();
+        assert_eq!(lint(folder, &["clinic/assistant.json", "--settings", "other.toml"]), (Some(1), 1));
+        fs::write(&own, "[convengine.network]\nallow-privat = []\n").unwrap();
+        assert_eq!(lint(&project, &["assistant.json"]).0, Some(2));
+        fs::remove_file(&own).unwrap();
+        assert_eq!(lint(&project, &["assistant.json"]), (Some(1), 1));
     });
 }
 
