@@ -144,7 +144,7 @@ fn run_dev(options: Options, folder: Option<&Path>) -> Result<(), Failure> {
     })
 }
 
-/// Lints a file with the settings beside it, with which `dev` would run it, or the database. Paths in these settings are relative to their folder.
+/// Lints a file with the settings beside it, with which `dev` would run it, or the database. Paths in them are relative to their folder.
 fn run_lint(mut options: Options, file: Option<&Path>, json: bool) -> Result<(), Failure> {
     let parts = file.and_then(|it| Some((it.parent()?, Path::new(it.file_name()?))));
     if let Some((folder, name)) = parts

@@ -88,8 +88,8 @@ impl Date {
         self.0.date().duration_since(EPOCH).as_hours() / 24
     }
 
-    /// Formats the date with a pattern of `YYYY`, `MM`, `DD`, `HH`, `mm` and `ss`, and of `dddd` and `ddd` for the day of the week by its long
-    /// and its short name in the language of a locale; all other characters are copied.
+    /// Formats the date with a pattern of `YYYY`, `MM`, `DD`, `HH`, `mm` and `ss`, and of `dddd` and `ddd` for the long and the short name of
+    /// the day of the week in the language of a locale; all other characters are copied.
     pub fn format(self, pattern: &str, locale: &str) -> String {
         let time = self.0;
         let fields = [

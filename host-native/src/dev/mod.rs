@@ -51,8 +51,8 @@ enum Change {
     End,
 }
 
-/// Names `convengine.toml` as the settings file if the folder has one and the options name no other. Paths in it are relative to the folder,
-/// in which the program has to run. Returns whether it is used.
+/// Names `convengine.toml` as the settings file if the folder has one and the options name no other; returns whether it does. The program
+/// has to run in the folder, because paths in the file are relative to it.
 pub fn use_settings_of(folder: &Path, options: &mut Options) -> bool {
     let is_used = options.settings.is_none() && folder.join(SETTINGS_FILE).is_file();
     if is_used {

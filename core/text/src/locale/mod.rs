@@ -48,7 +48,7 @@ pub fn words_of_locale(locale: &str) -> &'static LocaleWords {
     &find_language(locale).unwrap_or(&en::LANGUAGE).words
 }
 
-/// Returns the long and the short name of a day of the week, which is 0 for Monday, in a locale's language; English for an unsupported language.
+/// Returns the long and the short name of a day of the week, 0 for Monday, in a locale's language; in English for an unsupported language.
 pub fn weekday_names(day: usize, locale: &str) -> [&'static str; 2] {
     find_language(locale).unwrap_or(&en::LANGUAGE).weekdays.get(day).copied().unwrap_or_default()
 }
