@@ -30,6 +30,7 @@ mod context;
 pub mod flow;
 mod known_paths;
 mod pattern;
+mod pending_action;
 mod response;
 mod rule;
 mod schema;
@@ -62,6 +63,7 @@ pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Ve
         variable::check,
         schema::check,
         tool::check,
+        pending_action::check,
         consent::check,
         binding::check,
         verbose::check,

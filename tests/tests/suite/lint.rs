@@ -17,6 +17,7 @@ const EXPECTED: [(&str, &[&str]); 9] = [
             "!derived-without-template ce_response[2].response_type",
             "!derived-without-template ce_response[3].response_type",
             "!schema-without-extractor ce_output_schema[1].intent_code",
+            "unhandled-failure ce_pending_action[1].bean_name",
             "unknown-task ce_pending_action[1].bean_name",
         ],
     ),
@@ -74,7 +75,14 @@ const EXPECTED: [(&str, &[&str]); 9] = [
             "unknown-task ce_pending_action[1].bean_name",
         ],
     ),
-    ("order_cancellation_unconfirmed", &["unreachable-state ce_response[2].state_code", "unknown-task ce_pending_action[1].bean_name"]),
+    (
+        "order_cancellation_unconfirmed",
+        &[
+            "unreachable-state ce_response[2].state_code",
+            "unhandled-failure ce_pending_action[1].bean_name",
+            "unknown-task ce_pending_action[1].bean_name",
+        ],
+    ),
     (
         "order_diagnostics",
         &[
