@@ -3,7 +3,7 @@
 use convengine_config::{Config, Severity, Tables};
 use serde_json::{Value, json};
 
-use super::check;
+use super::{check, check_without_model};
 
 /// Returns the findings as `rule path`, with the prefix `!` for errors.
 fn findings(tables: &Value) -> Vec<String> {
@@ -463,4 +463,24 @@ fn a_profile_is_checked_as_it_runs() {
     // In v1 the model always resolves the intent, the second rule never runs, response texts are not templates, and classifiers set no
     // state.
     assert_eq!(findings_with(&tables, &v1), ["unreachable-state ce_rule[1].state_code"]);
+}
+
+#[test]
+fn calls_of_a_model_that_is_off_are_reported() {
+    let calls = |tables: Value| {
+        let tables: Tables = serde_json::from_value(with_base(tables)).unwrap();
+        let (config, issues) = Config::compile(&tables, &Value::Null);
+        let found = check_without_model(&tables, config.settings.profile, &issues);
+        assert!(found.iter().all(|it| it.rule == "model-is-off" && !it.is_error()));
+        found.into_iter().map(|it| it.path).collect::<Vec<String>>()
+    };
+    let values = scoped(json!({"schema_id": 7, "json_schema": {"properties": {"amount": {}}}, "priority": 1}), "LOAN", "ANY");
+    let all = json!({
+        "ce_response": [exact(1, "ANY", "ANY"), derived(2, "LOAN", "ANY", "TEXT"), derived(3, "CARD", "ANY", "TEXT")],
+        "ce_prompt_template": [template(1, ["ANY", "ANY"], "TEXT"), template(2, ["LOAN", "ANY"], "SCHEMA_JSON")],
+        "ce_output_schema": [values],
+    });
+    assert_eq!(calls(all), ["ce_intent", "ce_response[2].response_type", "ce_output_schema[7].json_schema"]);
+    assert_eq!(calls(json!({})), ["ce_intent"]);
+    assert_eq!(calls(json!({"ce_intent": []})), [""; 0], "without intents no model is asked for one");
 }

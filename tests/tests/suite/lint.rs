@@ -146,6 +146,19 @@ fn a_talk_is_linted_by_its_configuration() {
 }
 
 #[test]
+fn calls_of_a_model_are_reported_where_the_settings_turn_it_off() {
+    let env = TestEnv::new();
+    let path = root().join("tests/packs/demo/card_replacement.json").display().to_string();
+    let (silent, off) = (env.run(&["lint", &path]), env.run(&["lint", &path, "--llm", "off"]));
+    assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
+    let lines: Vec<&str> = off.stdout.lines().collect();
+    assert!(off.code == 0 && !lines.is_empty() && lines.iter().all(|line| line.ends_with("(model-is-off)")), "{off:?}");
+    assert!(lines[0].starts_with("warning ce_intent: "), "{off:?}");
+    env.run(&["import", &path]);
+    assert_eq!(env.run(&["lint", "--llm", "off"]).stdout, off.stdout, "the rows of the database");
+}
+
+#[test]
 fn the_fake_service_of_a_pack_may_be_called_until_it_is_imported() {
     let env = TestEnv::new();
     for (file, code) in [("flow/bank_desk.json", "V003"), ("chain/refund.json", "X004")] {
