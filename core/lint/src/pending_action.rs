@@ -13,7 +13,7 @@ const RESULT_PATHS: [&str; 2] = ["pending_action_result", "pending_action_runtim
 const FAILED: &str = "FAILED";
 
 /// Other results, for which a condition may ask instead.
-const OTHER_RESULTS: [&str; 5] = ["EXECUTED", "REJECTED", "EXPIRED", "IN_PROGRESS", "OPEN"];
+const OTHER_RESULTS: [&str; 3] = ["EXECUTED", "REJECTED", "EXPIRED"];
 
 /// Phases that are over when the action runs.
 const EARLIER_PHASES: [Phase; 4] =
