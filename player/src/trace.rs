@@ -75,7 +75,7 @@ fn describe_candidate(candidate: &Candidate) -> String {
     format!("  {}", words.join(" "))
 }
 
-/// Describes that a node is entered, a step of a chain, or a failure.
+/// Describes that a node is entered, a step of a chain, a failure, or that what was offered has expired.
 fn describe_notice(notice: &Notice) -> Option<String> {
     let NoticeBody::Audit { stage, payload } = &notice.body else { return None };
     let text = |name: &str| payload.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
@@ -84,7 +84,8 @@ fn describe_notice(notice: &Notice) -> Option<String> {
         return Some(format!("{} node: entered, {}", place.join("/"), text("type").unwrap_or("of no type")));
     }
     let has_failed = ["error", "ERROR", "FAIL", "failed"].iter().any(|it| stage.contains(it));
-    let is_shown = has_failed || stage == "chain.step" || payload.get("failure").is_some_and(|it| !it.is_null());
+    let has_expired = text("event") == Some("EXPIRED");
+    let is_shown = has_failed || has_expired || stage == "chain.step" || payload.get("failure").is_some_and(|it| !it.is_null());
     is_shown.then(|| format!("{stage} {}", shorten(&payload.to_string())))
 }
 
@@ -175,6 +176,42 @@ mod tests {
         ] {
             assert!(trace.contains(line), "{line} in\n{trace}");
         }
+    }
+
+    #[test]
+    fn an_offer_that_has_expired_is_named() {
+        let turn = |at: i64, message: &str| {
+            let body = json!({"conversationId": "5f0c9b6e-1d3a-4f5e-8a77-3c2b1a0d9e8f", "message": message});
+            json!({"at": at, "request": {"method": "POST", "path": "/api/v1/conversation/message", "body": body}})
+        };
+        let pack = json!({
+            "name": "cards", "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
+            "tables": {
+                "ce_intent": [{"intent_code": "CARD", "description": "Cards"}],
+                "ce_intent_classifier": [{"classifier_id": 1, "rule_type": "CONTAINS", "pattern": "card", "intent_code": "CARD",
+                    "state_code": "CONFIRM", "priority": 10}],
+                "ce_rule": [{"rule_id": 1, "phase": "PRE_RESPONSE_RESOLUTION", "intent_code": "CARD", "state_code": "CONFIRM",
+                    "rule_type": "JSON_PATH", "match_pattern": "$.inputParams.pending_action_result == 'EXECUTED'",
+                    "action": "SET_STATE", "action_value": "DONE"}],
+                "ce_pending_action": [{"pending_action_id": 1, "intent_code": "CARD", "state_code": "CONFIRM", "action_key": "ISSUE",
+                    "bean_name": "card", "method_names": "issue"}],
+                "ce_response": [{"response_id": 7, "intent_code": "CARD", "state_code": "ANY", "output_format": "TEXT",
+                    "response_type": "EXACT", "exact_text": "Shall I replace it?"}],
+            },
+            "tasks": {"card:issue": {"result": "done"}},
+            "turns": [turn(1_767_258_000_000, "my card is lost"), turn(1_767_259_860_000, "yes")],
+        });
+        let mut player = CorePlayer::new(&Pack::parse(&pack.to_string()).unwrap(), Suspend::Never);
+        player.play(0).unwrap();
+        let journal = player.play(1).unwrap().journal;
+        let trace = trace_turn(&journal, &player.config).join("\n");
+        for line in [
+            "PENDING_ACTION_LIFECYCLE {\"event\":\"EXPIRED\"",
+            "PendingActionStep pending_action: no action is carried out: the offer has expired",
+        ] {
+            assert!(trace.contains(line), "{line} in\n{trace}");
+        }
+        assert!(!trace.contains("call of task"), "{trace}");
     }
 
     #[test]

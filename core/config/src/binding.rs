@@ -14,6 +14,24 @@ use super::settings::HttpPolicy;
 use super::tables::Tables;
 use super::task::TASK;
 
+/// The rule of members that nothing reads.
+const UNKNOWN_MEMBER: &str = "unknown-member";
+
+/// The members of an HTTP call, by their short names.
+const CALL_MEMBERS: &[&str] = &["method", "url", "headers", "query", "body", "auth", "policy", "response", "idempotent"];
+
+/// The names of columns of `ce_http_tool` that stand for a member.
+const CALL_COLUMNS: &[&str] = &["url_template", "body_template", "auth_ref", "response_mapping"];
+
+/// The members of `auth`.
+const AUTH_MEMBERS: &[&str] = &["type", "secret", "header", "prefix"];
+
+/// Another name of `header`.
+const AUTH_ALIASES: &[&str] = &["headerName"];
+
+/// The members of `response`.
+const RESPONSE_MEMBERS: &[&str] = &["mode", "path", "fields"];
+
 /// The executor of a task.
 #[derive(Debug, Clone)]
 pub enum Binding {
@@ -35,7 +53,10 @@ impl Bindings {
         for row in tables.enabled_rows_of(&TASK) {
             let (Some(task), Some(text)) = (row.code("task"), row.code("binding")) else { continue };
             match compile(&text, defaults) {
-                Ok(binding) => bindings.add(&row, task, binding, issues),
+                Ok(binding) => {
+                    issues.extend(find_unknown_members(&row, &text));
+                    bindings.add(&row, task, binding, issues);
+                }
                 Err(reason) => issues.push(row.error("binding", reason, "the binding is corrected")),
             }
         }
@@ -83,6 +104,28 @@ fn compile(text: &str, defaults: &HttpPolicy) -> Result<Binding, String> {
     }
 }
 
+/// Reports the members of an HTTP call that nothing reads. The call is made without them, so they are warnings.
+fn find_unknown_members(row: &TableRow<'_>, text: &str) -> Vec<Issue> {
+    let binding: Value = serde_json::from_str(text).unwrap_or_default();
+    let Some(call) = binding.get("http") else { return Vec::new() };
+    let member = |names: [&str; 2]| names.iter().find_map(|name| call.get(name));
+    let parts: [(&str, Option<&Value>, &[&str], &[&str]); 3] = [
+        ("the HTTP call", Some(call), CALL_MEMBERS, CALL_COLUMNS),
+        ("the auth of the HTTP call", member(["auth", "auth_ref"]), AUTH_MEMBERS, AUTH_ALIASES),
+        ("the response of the HTTP call", member(["response", "response_mapping"]), RESPONSE_MEMBERS, &[]),
+    ];
+    let mut issues = Vec::new();
+    for (part, value, members, aliases) in parts {
+        // A secret or a mode may stand alone, as text.
+        let names = value.and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str());
+        issues.extend(names.filter(|name| !members.contains(name) && !aliases.contains(name)).map(|name| {
+            let reason = format!("{part} has the unknown member '{name}', which has no effect");
+            Issue::warning(row.path("binding"), reason, format!("use {}", members.join(", "))).with_rule(UNKNOWN_MEMBER)
+        }));
+    }
+    issues
+}
+
 /// The HTTP call of a task: the columns of `ce_http_tool` as members, also by the short names that packs use.
 fn http_source(call: &Value) -> HttpCallSource {
     let text = |names: [&str; 2]| {
@@ -128,5 +171,35 @@ mod tests {
         let found: Vec<(&str, bool)> = issues.iter().map(|issue| (issue.path.as_str(), issue.is_error())).collect();
         assert_eq!(found, [("ce_task[2].binding", true), ("ce_task[3].binding", true), ("ce_task[4].binding", true)]);
         assert_eq!(issues[0].reason, "'desk:open' is bound a second time");
+    }
+
+    #[test]
+    fn an_unknown_member_of_a_call_is_a_warning_and_the_call_is_made() {
+        let binding_issues = |call: Value| {
+            let tables = json!({"ce_task": [{"task_id": 1, "kind": "TASK", "task": "desk:open", "binding": {"http": call}}]});
+            let (config, issues) = Config::compile(&serde_json::from_value(tables).unwrap(), &json!({}));
+            assert!(matches!(config.bindings.find("desk:open"), Some(Binding::Http(_))), "{issues:?}");
+            issues
+        };
+        let found = binding_issues(json!({
+            "url": "https://a.example/", "metod": "PUT", "auth": {"secret": "KEY", "headr": "X-Key"},
+            "response": {"mode": "JSON_PATH", "path": "$.a", "pth": "$.b"},
+        }));
+        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let expected = [
+            ("the HTTP call has the unknown member 'metod'", "use method, url, headers, query, body, auth, policy, response, idempotent"),
+            ("the auth of the HTTP call has the unknown member 'headr'", "use type, secret, header, prefix"),
+            ("the response of the HTTP call has the unknown member 'pth'", "use mode, path, fields"),
+        ];
+        let expected =
+            expected.map(|(reason, hint)| format!("warning ce_task[1].binding: {reason}, which has no effect; {hint} (unknown-member)"));
+        assert_eq!(lines, expected);
+        let of_columns = json!({
+            "url_template": "https://a.example/", "method": "PUT", "headers": {}, "query": {}, "body_template": {}, "idempotent": true,
+            "auth_ref": {"type": "API_KEY", "secret": "KEY", "headerName": "X-Key", "prefix": ""}, "policy": {},
+            "response_mapping": {"mode": "FIELD_TEMPLATE", "fields": {}},
+        });
+        assert_eq!(binding_issues(of_columns), []);
+        assert_eq!(binding_issues(json!({"url": "https://a.example/", "auth": "KEY", "response": "TEXT"})), []);
     }
 }

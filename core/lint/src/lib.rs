@@ -29,7 +29,9 @@ mod consent;
 mod context;
 pub mod flow;
 mod known_paths;
+mod model;
 mod pattern;
+mod pending_action;
 mod response;
 mod rule;
 mod schema;
@@ -48,8 +50,7 @@ use context::LintContext;
 ///
 /// The findings are grouped by check; docs/reference/lint-codes.md describes the rules that they name.
 pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
-    let mut tables = tables.to_normalized();
-    tables.0.retain(|table, _| profile.unread_tables().all(|unread| unread != table));
+    let tables = read_tables(tables, profile);
     let context = LintContext::new(&tables, profile, issues);
     let mut findings = Vec::new();
     for check in [
@@ -62,6 +63,7 @@ pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Ve
         variable::check,
         schema::check,
         tool::check,
+        pending_action::check,
         consent::check,
         binding::check,
         verbose::check,
@@ -69,6 +71,33 @@ pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Ve
         check(&context, &mut findings);
     }
     findings
+}
+
+/// Lints control tables for a host whose settings say that there is no language model: rows that call one fail the turn. The arguments are
+/// those of [`check`].
+///
+/// ```
+/// use convengine_config::{Config, Tables};
+/// use serde_json::json;
+///
+/// let tables: Tables = serde_json::from_value(json!({"ce_intent": [{"intent_code": "HOURS", "description": "opening hours"}]}))?;
+/// let (config, issues) = Config::compile(&tables, &json!({}));
+/// let findings = convengine_lint::check_without_model(&tables, config.settings.profile, &issues);
+/// assert_eq!((findings[0].rule, findings[0].path.as_str()), ("model-is-off", "ce_intent"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn check_without_model(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
+    let tables = read_tables(tables, profile);
+    let mut findings = Vec::new();
+    model::check(&LintContext::new(&tables, profile, issues), &mut findings);
+    findings
+}
+
+/// The tables that a profile reads, in their normal form.
+fn read_tables(tables: &Tables, profile: &Profile) -> Tables {
+    let mut tables = tables.to_normalized();
+    tables.0.retain(|table, _| profile.unread_tables().all(|unread| unread != table));
+    tables
 }
 
 #[cfg(test)]

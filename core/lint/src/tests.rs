@@ -3,7 +3,7 @@
 use convengine_config::{Config, Severity, Tables};
 use serde_json::{Value, json};
 
-use super::check;
+use super::{check, check_without_model};
 
 /// Returns the findings as `rule path`, with the prefix `!` for errors.
 fn findings(tables: &Value) -> Vec<String> {
@@ -155,7 +155,7 @@ fn rules_that_transition_too_early() {
     expect(
         confirm(ALWAYS),
         &["confirm-without-result ce_rule[1].match_pattern"],
-        confirm(["JSON_PATH", "$.inputParams.pending_action_result == 'EXECUTED'"]),
+        confirm(["JSON_PATH", "$.inputParams.pending_action_result != null"]),
     );
     let intent = |code: &str| json!({"ce_rule": [rule(1, [PRE, "LOAN", "ANY"], ["EXACT", "card"], ["SET_INTENT", code])]});
     expect(intent("CARDS"), &["unknown-intent ce_rule[1].action_value"], intent("card"));
@@ -312,9 +312,45 @@ fn unknown_tools_and_tied_actions() {
             let row = json!({"pending_action_id": id, "action_key": key, "bean_name": "b", "method_names": "m", "priority": priority});
             scoped(row, "LOAN", "ANY")
         };
-        json!({"ce_pending_action": [row(1, "A", 10), row(2, "B", priority)]})
+        let failed =
+            rule(1, [PRE, "LOAN", "ANY"], ["JSON_PATH", "$.inputParams.pending_action_result == 'FAILED'"], ["SET_STATE", "SORRY"]);
+        json!({"ce_pending_action": [row(1, "A", 10), row(2, "B", priority)], "ce_rule": [failed]})
     };
     expect(actions(10), &["tied-pending-actions ce_pending_action[2].priority"], actions(20));
+}
+
+#[test]
+fn failures_of_pending_actions_that_nothing_handles() {
+    let offer = |rules: Value| {
+        let row = json!({"pending_action_id": 1, "action_key": "A", "bean_name": "refills", "method_names": "order"});
+        json!({"ce_pending_action": [scoped(row, "LOAN", "CONFIRM")], "ce_rule": rules, "ce_response": [exact(1, "ANY", "ANY")]})
+    };
+    let reached = rule(1, [PRE, "LOAN", "IDLE"], ["EXACT", "go on"], ["SET_STATE", "CONFIRM"]);
+    let asks = |phase: &str, state: &str, condition: &str| {
+        offer(json!([reached, rule(2, [phase, "LOAN", state], ["JSON_PATH", condition], ["SET_STATE", "DONE"])]))
+    };
+    let result = |is: &str| format!("$.inputParams.pending_action_result {is}");
+    let at = ["unhandled-failure ce_pending_action[1].bean_name"];
+    let good = || asks(PRE, "CONFIRM", &result("== 'FAILED'"));
+    for bad in [
+        offer(json!([reached])),
+        asks(PRE, "CONFIRM", &result("== 'EXECUTED'")),
+        asks(PRE, "IDLE", &result("== 'FAILED'")),
+        asks(PRE, "CONFIRM", "$.inputParams.pending_action_runtime_status == 'EXPIRED'"),
+        asks("POST_SCHEMA_EXTRACTION", "CONFIRM", &result("== 'FAILED'")),
+    ] {
+        expect(bad, &at, good());
+    }
+    for fine in [result("!= 'EXECUTED'"), result("!= null"), "$.context.pending_action_runtime.status == 'FAILED'".to_owned()] {
+        assert_eq!(findings(&with_base(asks(PRE, "ANY", &fine))), [""; 0], "{fine}");
+    }
+    let mut told = offer(json!([reached]));
+    told["ce_response"][0]["exact_text"] = "Result: {{inputParams.pending_action_result}}.".into();
+    assert_eq!(findings(&with_base(told)), [""; 0], "the text of the answer has the result");
+    let mut hooked = offer(json!([reached]));
+    let hook = json!({"task_id": 1, "kind": "HOOK", "stage": "AFTER", "step": "PendingActionStep", "task": "refills:tell"});
+    hooked["ce_task"] = json!([scoped(hook, "ANY", "ANY")]);
+    assert_eq!(findings(&with_base(hooked)), [""; 0], "a hook may do anything");
 }
 
 #[test]
@@ -427,4 +463,24 @@ fn a_profile_is_checked_as_it_runs() {
     // In v1 the model always resolves the intent, the second rule never runs, response texts are not templates, and classifiers set no
     // state.
     assert_eq!(findings_with(&tables, &v1), ["unreachable-state ce_rule[1].state_code"]);
+}
+
+#[test]
+fn calls_of_a_model_that_is_off_are_reported() {
+    let calls = |tables: Value| {
+        let tables: Tables = serde_json::from_value(with_base(tables)).unwrap();
+        let (config, issues) = Config::compile(&tables, &Value::Null);
+        let found = check_without_model(&tables, config.settings.profile, &issues);
+        assert!(found.iter().all(|it| it.rule == "model-is-off" && !it.is_error()));
+        found.into_iter().map(|it| it.path).collect::<Vec<String>>()
+    };
+    let values = scoped(json!({"schema_id": 7, "json_schema": {"properties": {"amount": {}}}, "priority": 1}), "LOAN", "ANY");
+    let all = json!({
+        "ce_response": [exact(1, "ANY", "ANY"), derived(2, "LOAN", "ANY", "TEXT"), derived(3, "CARD", "ANY", "TEXT")],
+        "ce_prompt_template": [template(1, ["ANY", "ANY"], "TEXT"), template(2, ["LOAN", "ANY"], "SCHEMA_JSON")],
+        "ce_output_schema": [values],
+    });
+    assert_eq!(calls(all), ["ce_intent", "ce_response[2].response_type", "ce_output_schema[7].json_schema"]);
+    assert_eq!(calls(json!({})), ["ce_intent"]);
+    assert_eq!(calls(json!({"ce_intent": []})), [""; 0], "without intents no model is asked for one");
 }

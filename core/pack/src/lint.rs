@@ -1,10 +1,12 @@
-//! What a pack scripts and asks for: rules of the model that never apply, and tasks that nothing carries out.
+//! What a pack scripts and asks for: rules of the model that never apply, tasks that nothing carries out, and answers of tasks that nothing
+//! calls.
 
 use std::collections::BTreeSet;
 
 use convengine_config::{Issue, RuleAction, TableRow};
 use convengine_text::task::TaskName;
 use convengine_turn::LLM_PURPOSES;
+use serde_json::{Value, json};
 
 use super::{Pack, ScriptRule};
 
@@ -26,7 +28,7 @@ impl Pack {
     /// ```
     pub fn script_issues(&self) -> Vec<Issue> {
         let of_rules = self.llm.iter().enumerate().flat_map(|(at, rule)| rule_issues(at, rule));
-        of_rules.chain(self.task_issues()).collect()
+        of_rules.chain(self.task_issues()).chain(self.unused_task_issues()).collect()
     }
 
     /// Reports tasks that rows call and that neither the pack nor a row of `ce_task` carries out.
@@ -59,6 +61,59 @@ impl Pack {
         }
         issues
     }
+
+    /// Reports answers of tasks that nothing in the pack names.
+    fn unused_task_issues(&self) -> Vec<Issue> {
+        // What an extension calls is not known.
+        if !self.extensions.is_empty() {
+            return Vec::new();
+        }
+        let parts = [json!(self.tables), self.settings.clone(), json!(self.turns), json!(self.documents), json!(self.workspace_tools)];
+        let mut texts = Vec::new();
+        for part in parts.iter().chain(self.tasks.values()).chain(self.tools.values()).chain(self.containers.values()) {
+            collect_texts(part, &mut texts);
+        }
+        let unused = self.tasks.keys().filter(|name| !is_named(name, &texts));
+        let issue = |name: &String| {
+            let hint = "correct the name to that in the row that calls it, or remove the answer";
+            Issue::warning(format!("tasks.{name}"), format!("nothing calls the task '{name}'"), hint).with_rule("unused-task")
+        };
+        unused.map(issue).collect()
+    }
+}
+
+/// Collects the texts of a value with the names of its members, also those of JSON that is written as text.
+fn collect_texts(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            if let Ok(inner @ (Value::Array(_) | Value::Object(_))) = serde_json::from_str(text) {
+                collect_texts(&inner, texts);
+            }
+            texts.push(text.clone());
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(members) => {
+            for (name, member) in members {
+                texts.push(name.clone());
+                collect_texts(member, texts);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether a task is named: in one text, such as `bean:method,method`, or in two, as by rows of pending actions.
+fn is_named(task: &str, texts: &[String]) -> bool {
+    let Some((bean, method)) = task.split_once(':') else { return false };
+    let prefix = format!("{bean}:");
+    let begins_with_method = |word: &str| {
+        let rest = word.trim_start().strip_prefix(method);
+        rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
+    };
+    let is_in_one = |text: &String| text.split(prefix.as_str()).skip(1).any(|rest| rest.split(',').any(begins_with_method));
+    let is_bean = |text: &String| text.trim() == bean;
+    let has_method = |text: &String| text.split(',').any(|word| word.trim() == method);
+    texts.iter().any(is_in_one) || texts.iter().any(is_bean) && texts.iter().any(has_method)
 }
 
 fn rule_issues(at: usize, rule: &ScriptRule) -> Vec<Issue> {
@@ -111,5 +166,28 @@ mod tests {
                 "unknown-task ce_pending_action[4].bean_name",
             ]
         );
+    }
+
+    #[test]
+    fn answers_of_tasks_that_nothing_calls_are_reported() {
+        let unused = |tasks: Value, tables: Value| {
+            let pack = Pack::parse(&json!({"name": "p", "tasks": tasks, "tables": tables}).to_string()).unwrap();
+            let issues = pack.script_issues();
+            issues.iter().filter(|it| it.rule == "unused-task").map(|it| it.path.clone()).collect::<Vec<String>>()
+        };
+        let rule = |action: &str, value: &str| json!({"rule_id": 1, "action": action, "action_value": value});
+        let rows = json!({
+            "ce_rule": [rule("SET_TASK", "loan:check, rate"), rule("SET_INPUT_PARAM", "{\"pending_action_task\": \"mail:send\"}")],
+            "ce_pending_action": [{"pending_action_id": 4, "bean_name": "card", "method_names": "block, notify"}],
+            "ce_task": [{"task_id": 1, "kind": "HOOK", "stage": "AFTER", "task": "desk:tidy"}],
+        });
+        let called = ["loan:check", "loan:rate", "mail:send", "card:block", "card:notify", "desk:tidy"];
+        let answers = |names: &[&str]| Value::Object(names.iter().map(|name| ((*name).to_owned(), json!({"result": 1}))).collect());
+        assert_eq!(unused(answers(&called), rows.clone()), [""; 0]);
+        let wrong = ["loan:chek", "loans:check", "card:unblock", "card", "mail:sen"];
+        assert_eq!(unused(answers(&wrong), rows), wrong.map(|name| format!("tasks.{name}")));
+        let next = json!({"loan:check": {"set_context": {"pending_action": {"bean": "card", "method": "block"}}}, "card:block": {}});
+        let one_rule = json!({"ce_rule": [rule("SET_TASK", "loan:check")]});
+        assert_eq!(unused(next, one_rule), [""; 0], "a task names the next one");
     }
 }

@@ -139,6 +139,16 @@ fn temperature<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>
 }
 
 impl LlmSettings {
+    /// Whether `--llm` says that there is no model. False when nothing is said: a command need not have the settings of the server.
+    pub fn is_off(&self) -> bool {
+        let is_off = |spec: &String| match spec.split_once('=') {
+            // Behind a colon it belongs to the name of a file.
+            Some((purpose, model)) if !purpose.contains(':') => model.trim() == "off",
+            Some(_) | None => spec.trim() == "off",
+        };
+        !self.model_specs.is_empty() && self.model_specs.iter().all(is_off)
+    }
+
     /// Combines `convengine.llm` with the environment; registers the API keys as secrets.
     pub(super) fn new(
         tree: LlmTree,
@@ -232,6 +242,20 @@ mod tests {
         assert_eq!(paths, ["convengine.llm.max-tokens", "convengine.llm.prices.y.input"]);
         for tree in [json!({"llm": {"temperature": 7}}), json!({"llm": {"prices": "cheap"}})] {
             assert_eq!(read(&tree, &[]).2.len(), 1, "{tree}");
+        }
+    }
+
+    #[test]
+    fn no_model_is_off_only_if_that_is_said() {
+        for (specs, expected) in [
+            (vec![], false),
+            (vec!["off"], true),
+            (vec!["policy=off", " off "], true),
+            (vec!["off", "policy=ollama:a"], false),
+            (vec!["scripted:a=off"], false),
+        ] {
+            let model_specs = specs.iter().map(|spec| (*spec).to_owned()).collect();
+            assert_eq!(LlmSettings { model_specs, ..LlmSettings::default() }.is_off(), expected, "{specs:?}");
         }
     }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use convengine_content::config::active::ReloadError;
 use convengine_content::config::import::{self, ImportTarget, ParsedPack};
+use convengine_content::config::lint::find_model_calls;
 use convengine_host_base::exit::Failure;
 use convengine_host_base::{print_error_line, print_line};
 use convengine_settings::Settings;
@@ -99,6 +100,11 @@ impl Follower {
         let report = import::apply(&ImportTarget::from_settings(&self.settings), &parsed, false, false).await?;
         report.issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
         report.document_issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
+        let llm = &self.settings.llm;
+        if llm.model_specs.is_empty() || llm.is_off() {
+            let calls = find_model_calls(&parsed.pack.tables, &self.settings.tree);
+            calls.iter().for_each(|it| print_error_line!("{name}: {it}"));
+        }
         print_line!("{name} imported");
         Ok(())
     }

@@ -60,7 +60,8 @@ pub fn page() -> Result<Page> {
     }
     body.push_str("\n## Tables\n\n");
     body.push_str(
-        "The rule of an issue is printed in parentheses; issues of the compiler have the rule `compile` and none is printed.\n\n",
+        "The rule of an issue is printed in parentheses; those of the compiler without a rule of their own have the rule `compile`, and none \
+         is printed.\n\n",
     );
     let rules = table_rules()?;
     let rows: Vec<Vec<String>> = rules

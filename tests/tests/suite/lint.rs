@@ -17,6 +17,7 @@ const EXPECTED: [(&str, &[&str]); 9] = [
             "!derived-without-template ce_response[2].response_type",
             "!derived-without-template ce_response[3].response_type",
             "!schema-without-extractor ce_output_schema[1].intent_code",
+            "unhandled-failure ce_pending_action[1].bean_name",
             "unknown-task ce_pending_action[1].bean_name",
         ],
     ),
@@ -74,7 +75,14 @@ const EXPECTED: [(&str, &[&str]); 9] = [
             "unknown-task ce_pending_action[1].bean_name",
         ],
     ),
-    ("order_cancellation_unconfirmed", &["unreachable-state ce_response[2].state_code", "unknown-task ce_pending_action[1].bean_name"]),
+    (
+        "order_cancellation_unconfirmed",
+        &[
+            "unreachable-state ce_response[2].state_code",
+            "unhandled-failure ce_pending_action[1].bean_name",
+            "unknown-task ce_pending_action[1].bean_name",
+        ],
+    ),
     (
         "order_diagnostics",
         &[
@@ -135,6 +143,19 @@ fn a_talk_is_linted_by_its_configuration() {
         "each line names its check: {}",
         of_talk.stdout
     );
+}
+
+#[test]
+fn calls_of_a_model_are_reported_where_the_settings_turn_it_off() {
+    let env = TestEnv::new();
+    let path = root().join("tests/packs/demo/card_replacement.json").display().to_string();
+    let (silent, off) = (env.run(&["lint", &path]), env.run(&["lint", &path, "--llm", "off"]));
+    assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
+    let lines: Vec<&str> = off.stdout.lines().collect();
+    assert!(off.code == 0 && !lines.is_empty() && lines.iter().all(|line| line.ends_with("(model-is-off)")), "{off:?}");
+    assert!(lines[0].starts_with("warning ce_intent: "), "{off:?}");
+    env.run(&["import", &path]);
+    assert_eq!(env.run(&["lint", "--llm", "off"]).stdout, off.stdout, "the rows of the database");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use convengine_core::config::Issue;
 use convengine_core::config::flow::DocumentIssue;
+use convengine_core::config::{Config, Issue, Tables};
+use convengine_core::lint;
 use convengine_core::pack::Pack;
 use convengine_host_base::exit::Failure;
 use convengine_host_base::pack_file;
@@ -23,7 +24,8 @@ use crate::config::import::documents::{self, CheckContext, CheckedDocument};
 /// Exit code 1 if an issue is an error or rows cannot be stored.
 pub async fn run(settings: &Settings, pack: Option<&Path>, json: bool) -> Result<(), Failure> {
     let providers = documents::find_providers(settings);
-    let context = CheckContext { tree: &settings.tree, providers: providers.as_ref(), has_stub: false };
+    let context =
+        CheckContext { tree: &settings.tree, providers: providers.as_ref(), has_stub: false, has_no_model: settings.llm.is_off() };
     let findings = match pack {
         Some(file) => {
             let pack = pack_file::read(file).map_err(|error| Failure::check_failed(vec![error.to_string()]))?;
@@ -73,7 +75,16 @@ pub async fn lint_pack(pack: &Pack, context: CheckContext<'_>) -> Result<Finding
     let documents = documents::check_pack(pack, CheckContext { tree: &merged, has_stub: !pack.http.is_empty(), ..context });
     let mut rows = import::lint_pack(pack, &merged).await?;
     rows.extend(pack.script_issues());
+    if context.has_no_model {
+        rows.extend(find_model_calls(&pack.tables, &merged));
+    }
     Ok(Findings { rows, documents })
+}
+
+/// Returns the issues of rows that call a model, for settings that say that there is none.
+pub fn find_model_calls(tables: &Tables, tree: &Value) -> Vec<Issue> {
+    let (config, issues) = Config::compile(tables, tree);
+    lint::check_without_model(tables, config.settings.profile, &issues)
 }
 
 /// Lints the rows and the drafts of a database.
@@ -84,7 +95,11 @@ pub async fn lint_database(database: &DatabaseConfig, context: CheckContext<'_>)
     let unusable = |it: sqlx::Error| storage::database_failure(database, &it);
     let mut connection = storage::connect(database, false).await?;
     connection.begin_read().await.map_err(unusable)?;
-    let rows = compile::lint_database(&mut connection, context.tree).await.map_err(unusable)?;
+    let mut rows = compile::lint_database(&mut connection, context.tree).await.map_err(unusable)?;
+    if context.has_no_model {
+        let tables = storage::config::load_tables(&mut connection).await.map_err(unusable)?;
+        rows.extend(find_model_calls(&tables, context.tree));
+    }
     let (drafts, tools) = load_drafts(&mut connection).await.map_err(unusable)?;
     Ok(Findings { rows, documents: documents::check_documents(drafts, &tools, context) })
 }

@@ -30,7 +30,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     }
     let decision = pending_action::current_decision(&cx.session);
     if matches!(decision, Some(InteractionDecision::ReclassifyIntent | InteractionDecision::FillPendingSlot) | None) {
-        explain(cx, "no action is carried out: the user has not said yes or no to one");
+        explain(cx, undecided_verdict(&cx.session));
     }
     match decision {
         Some(InteractionDecision::ExecutePendingAction) => execute(cx).await,
@@ -130,6 +130,16 @@ fn reject(cx: &mut StepContext<'_>) {
     cx.audit(Stage::PendingActionRejected, |session| {
         audit_payload(session, InteractionDecision::RejectPendingAction, found.as_ref(), extra)
     });
+}
+
+/// Why nobody has decided about an action in this turn.
+fn undecided_verdict(session: &Session) -> &'static str {
+    let status = session.params.get("pending_action_runtime_status").and_then(Value::as_str);
+    if status == Some(ActionStatus::Expired.name()) {
+        "no action is carried out: the offer has expired, and the next turn opens it again"
+    } else {
+        "no action is carried out: the user has not said yes or no to one"
+    }
 }
 
 /// Explains the verdict; skipped when neither a row nor a parameter refers to an action.

@@ -124,7 +124,7 @@ pub async fn apply(target: &ImportTarget<'_>, parsed: &ParsedPack, strict: bool,
     problems.extend(modules::store(&mut connection, pack).await.map_err(unusable)?);
     problems.extend(scripts.find_problems());
     // What calls the fake service of the pack is not published.
-    let context = CheckContext { tree: target.tree, providers: target.providers.as_ref(), has_stub: false };
+    let context = CheckContext { tree: target.tree, providers: target.providers.as_ref(), has_stub: false, has_no_model: false };
     let documents = documents::check_pack(pack, context);
     problems.extend(documents::find_problems(&documents));
     let tools = workspace_tools::check_pack(pack, target.tree);

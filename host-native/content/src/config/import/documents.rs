@@ -39,6 +39,8 @@ pub struct CheckContext<'s> {
     pub providers: Option<&'s BTreeMap<String, ModelProvider>>,
     /// Whether the fake service at `${STUB}` may be called: in a pack that has one, as long as it is not imported.
     pub has_stub: bool,
+    /// Whether the settings say that there is no model.
+    pub has_no_model: bool,
 }
 
 /// Returns the providers of models of a command. They are unknown for one without models, which need not have the settings of the server.

@@ -57,7 +57,8 @@ pub async fn find(content: &Arc<Content>, subject: Subject) -> Result<Findings, 
     let content = Arc::clone(content);
     let findings = run_in_place(move || async move {
         let (database, providers) = (content.config_manager.database(), content.outbound.models.providers());
-        let context = CheckContext { tree: content.config_manager.settings(), providers: Some(&providers), has_stub: false };
+        let context =
+            CheckContext { tree: content.config_manager.settings(), providers: Some(&providers), has_stub: false, has_no_model: false };
         match subject {
             Subject::Pack(pack) => lint_pack(&pack, context).await,
             Subject::Document(document) => lint_document(database, document, context).await,
