@@ -1,6 +1,7 @@
 //! The settings of a pack, which no import stores, because they belong to the servers.
 
 use convengine_core::config::settings::normalize;
+use convengine_host_base::shell::quote;
 use serde_json::Value;
 
 /// Returns the settings of a pack that the command was not given itself, each as `convengine.KEY=VALUE`.
@@ -30,7 +31,7 @@ fn text(value: &Value) -> String {
 
 /// Says in one line what to do with settings.
 pub fn describe(settings: &[String]) -> String {
-    let options: Vec<String> = settings.iter().map(|it| format!("--set {}", quote(it))).collect();
+    let options: Vec<String> = settings.iter().map(|it| option(it)).collect();
     format!(
         "the settings of the pack are not imported, because they belong to the server: start it with {}, or write them into its settings \
          file (--settings FILE)",
@@ -38,10 +39,10 @@ pub fn describe(settings: &[String]) -> String {
     )
 }
 
-/// Quotes an argument for a shell if it needs it.
-fn quote(argument: &str) -> String {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_.,:/=@%+".contains(it);
-    if argument.chars().all(is_plain) { argument.to_owned() } else { format!("'{}'", argument.replace('\'', r"'\''")) }
+/// The option of a command. Only the value is quoted, so that the name can be read.
+fn option(setting: &str) -> String {
+    let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+    format!("--set {}={}", quote(name), quote(value))
 }
 
 #[cfg(test)]
@@ -62,7 +63,7 @@ mod tests {
             ["convengine.flow.dialogue-act.resolute=REGEX_ONLY", "convengine.input.max-chars=100", "convengine.mcp.tools=[\"a b\"]"];
         assert_eq!(found, expected);
         let line = describe(&found);
-        assert!(line.contains("--set convengine.input.max-chars=100 --set 'convengine.mcp.tools=[\"a b\"]'"), "{line}");
+        assert!(line.contains("--set convengine.input.max-chars=100 --set convengine.mcp.tools='[\"a b\"]'"), "{line}");
         for nothing in [Value::Null, json!({}), json!({"flow": {}})] {
             assert_eq!(find(&nothing, &given), [""; 0]);
         }
