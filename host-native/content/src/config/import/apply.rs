@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::documents::CheckContext;
 use super::scripts::ScriptedReplies;
-use super::{advance_all_sequences, documents, knowledge, modules, replace, workspace_tools};
+use super::{advance_all_sequences, documents, knowledge, modules, replace, settings_left_out, workspace_tools};
 use crate::Content;
 use crate::config::snapshot::{ConfigState, Difference, record_activation};
 use crate::config::{classifiers, compile};
@@ -57,6 +57,8 @@ pub struct ImportReport {
     pub is_refused: bool,
     /// Whether a dry run compares with an empty database, because there is none yet.
     pub is_new_database: bool,
+    /// What to do with the settings of the pack, which are not stored and which the target was not given itself; `None` without such settings.
+    pub settings_left_out: Option<String>,
     /// The number of documents in the pack.
     pub documents: usize,
     /// The number of tools in the pack.
@@ -165,5 +167,6 @@ pub async fn apply(target: &ImportTarget<'_>, parsed: &ParsedPack, strict: bool,
         }
     }
     let (documents, tools) = counts;
-    Ok(ImportReport { difference, issues: after.issues, document_issues, is_refused, is_new_database, documents, tools })
+    let settings_left_out = settings_left_out::describe(&pack.settings, target.tree);
+    Ok(ImportReport { difference, issues: after.issues, document_issues, is_refused, is_new_database, settings_left_out, documents, tools })
 }

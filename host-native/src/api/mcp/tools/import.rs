@@ -34,6 +34,7 @@ pub fn describe() -> Description {
             "changes": {"type": "object", "description": "Rows, settings and issues before and after, and the drafts"},
             "issues": {"type": "array", "items": {"type": "object"}},
             "omitted_issues": {"type": "integer", "description": "How many more issues there are; use lint for all"},
+            "settings_left_out": {"type": "string", "description": "What to do with settings of the pack, which are not imported"},
             "next": {"type": "string", "description": "What to do next"},
         }),
         &["imported", "is_refused", "changes", "issues", "next"],
@@ -102,6 +103,9 @@ fn render(report: &ImportReport, is_imported: bool, next: &str) -> ToolResult {
         changes = summarize(&changes);
     }
     let mut done = json!({"imported": is_imported, "is_refused": report.is_refused, "changes": changes, "issues": issues, "next": next});
+    if let Some(line) = &report.settings_left_out {
+        done["settings_left_out"] = json!(line);
+    }
     if issues.len() < count {
         done["omitted_issues"] = json!(count - issues.len());
     }
