@@ -37,11 +37,12 @@ pub struct ImportTarget<'s> {
 }
 
 /// A pack with the replies that its scripts give.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ParsedPack {
     /// The pack.
     pub pack: Pack,
-    scripts: ScriptedReplies,
+    /// The replies.
+    pub(super) scripts: ScriptedReplies,
 }
 
 /// The result of an import, or of a dry run.
@@ -107,7 +108,7 @@ impl ImportReport {
     }
 }
 
-/// Imports a pack, replacing the rows of its tables; a dry run changes nothing.
+/// Imports a pack, replacing the rows of its tables and all scripted answers; a dry run changes nothing.
 ///
 /// # Errors
 /// Exit code 1 with a line for each problem that prevents storing the pack, 3 if the database cannot be used; nothing is changed then.

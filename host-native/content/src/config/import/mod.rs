@@ -1,4 +1,4 @@
-//! `convengine import`: atomically replaces the tables and scripted answers that a pack contains.
+//! `convengine import`: atomically replaces the tables that a pack contains, and the scripted answers.
 
 mod apply;
 pub mod documents;
