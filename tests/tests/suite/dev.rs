@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
+use crate::export::pack_with_task;
 use crate::harness::{Server, TestEnv, client, orders_pack, wait_until};
 use crate::simulator::run_script;
 
@@ -22,9 +23,15 @@ struct Project {
 
 impl Project {
     fn start() -> Project {
+        Project::with_packs(&[("shop.json", &orders_pack())])
+    }
+
+    fn with_packs(packs: &[(&str, &Value)]) -> Project {
         let env = TestEnv::new();
         fs::create_dir_all(env.path("project/talks")).unwrap();
-        env.write_pack("project/shop.json", &orders_pack());
+        for (name, pack) in packs {
+            env.write_pack(&format!("project/{name}"), pack);
+        }
         env.write("project/talks/order.talk", TALK);
         let folder = env.path("project").display().to_string();
         let server = env.start(&mut env.command(&["dev", &folder, "--listen", "127.0.0.1:0"]));
@@ -47,15 +54,28 @@ impl Project {
 
     /// What the server answers to a question about an order.
     fn answer(&self) -> Value {
-        self.server.say(&uuid::Uuid::new_v4().to_string(), "where is my order?")["payload"]["value"].clone()
+        self.answer_to("where is my order?")
+    }
+
+    fn answer_to(&self, text: &str) -> Value {
+        self.server.say(&uuid::Uuid::new_v4().to_string(), text)["payload"]["value"].clone()
+    }
+
+    /// Waits until the server answers so.
+    #[track_caller]
+    fn wait_for_answer(&self, text: &str, expected: &str) {
+        assert!(wait_until(|| self.answer_to(text) == expected), "{text}: {}, not {expected}\n{}", self.answer_to(text), self.server.log());
     }
 }
 
-/// The pack with another answer.
-fn changed_pack(answer: &str) -> String {
-    let mut pack = orders_pack();
+/// A pack with another answer.
+fn with_answer(mut pack: Value, answer: &str) -> Value {
     pack["tables"]["ce_response"][0]["exact_text"] = json!(answer);
-    pack.to_string()
+    pack
+}
+
+fn changed_pack(answer: &str) -> String {
+    with_answer(orders_pack(), answer).to_string()
 }
 
 #[test]
@@ -82,6 +102,48 @@ fn a_saved_pack_answers_and_is_played() {
         }
     };
     assert!(talks["output"].as_str().unwrap().contains("It arrives today."), "{talks}");
+}
+
+#[test]
+#[on(sqlite)]
+fn scripted_answers_are_those_of_the_file() {
+    let project = Project::with_packs(&[("shop.json", &pack_with_task(Some(" by a script")))]);
+    project.wait_for_answer("hello", "Ask me about orders by a script.");
+    project.env.write_pack("project/shop.json", &pack_with_task(Some(" by another script")));
+    project.wait_for_answer("hello", "Ask me about orders by another script.");
+    // The service of the task is called, which cannot be reached.
+    project.env.write_pack("project/shop.json", &pack_with_task(None));
+    project.wait_for_answer("hello", "Ask me about orders.");
+}
+
+#[test]
+#[on(sqlite)]
+fn rows_that_no_file_has_are_gone() {
+    let policy = json!([{"policy_id": 1, "rule_type": "CONTAINS", "pattern": "secret", "response_text": "Not here.", "priority": 1}]);
+    let more = |tables: Value| json!({"name": "more", "tables": tables, "tasks": {"orders:note": {"set_params": {"note": " by more"}}}});
+    let shop = pack_with_task(None);
+    let project = Project::with_packs(&[("more.json", &more(json!({"ce_policy": policy}))), ("shop.json", &shop)]);
+    project.wait_for_answer("a secret", "Not here.");
+    project.wait_for_answer("hello", "Ask me about orders by more.");
+
+    // A table that both have is that of the file that was saved last, and that of the other one once it is taken out.
+    let responses = with_answer(orders_pack(), "From more.")["tables"]["ce_response"].take();
+    project.env.write_pack("project/more.json", &more(json!({"ce_response": responses})));
+    project.wait_for_answer("where is my order?", "From more.");
+    project.wait_for_answer("a secret", "Ask me about orders by more.");
+    project.env.write_pack("project/more.json", &more(json!({"ce_policy": policy})));
+    project.wait_for_answer("where is my order?", "Your order is on its way.");
+    project.wait_for_answer("a secret", "Not here.");
+
+    // A file that is broken keeps what it had, whatever is saved beside it.
+    project.env.write("project/more.json", "{\"tables\": {");
+    project.env.write_pack("project/shop.json", &with_answer(shop, "It arrives today."));
+    project.wait_for_answer("where is my order?", "It arrives today.");
+    assert_eq!(project.answer_to("a secret"), "Not here.");
+
+    fs::remove_file(project.env.path("project/more.json")).unwrap();
+    project.wait_for_answer("a secret", "Ask me about orders.");
+    assert_eq!(project.answer(), "It arrives today.");
 }
 
 #[test]

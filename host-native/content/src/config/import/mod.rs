@@ -4,6 +4,7 @@ mod apply;
 pub mod documents;
 mod knowledge;
 mod modules;
+mod pack_folder;
 mod scripts;
 mod settings_left_out;
 mod workspace_tools;
