@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
+use convengine_content::check::MAX_DOCUMENT_BYTES;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
@@ -161,6 +162,26 @@ fn the_page_writes_only_over_what_it_has_read() {
 
 #[test]
 #[on(sqlite)]
+fn the_page_saves_packs_of_the_size_of_documents() {
+    let project = Project::start();
+    let with_about = |bytes: usize| {
+        let mut pack = orders_pack();
+        pack["about"] = json!("");
+        let rest = pack.to_string().len();
+        pack["about"] = json!("x".repeat(bytes - rest));
+        pack.to_string()
+    };
+    let (largest, too_large) = (with_about(MAX_DOCUMENT_BYTES), with_about(MAX_DOCUMENT_BYTES + 1));
+    assert_eq!(project.put(&project.tag(), &largest), 204);
+    let tag = project.tag();
+    let refused = project.server.request("PUT", FILE, &[("If-Match", &tag)], too_large);
+    assert_eq!(refused.status, 413, "{}", refused.text);
+    assert!(refused.text.contains(&MAX_DOCUMENT_BYTES.to_string()), "{}", refused.text);
+    assert_eq!(project.tag(), tag);
+}
+
+#[test]
+#[on(sqlite)]
 fn other_files_and_other_pages_are_refused() {
     let project = Project::start();
     for path in ["/dev/files/talks%2Forder.talk", "/dev/files/..%2Fshop.json", "/dev/files/%2Fetc%2Fpasswd", "/dev/files/other.json"] {
@@ -197,6 +218,7 @@ fn an_edit_in_the_browser_is_saved_and_a_saved_file_is_replayed() {
     assert_eq!(lines["replies"], [json!(["Your order is on its way."]), json!(["It arrives today."])]);
     assert_eq!(lines["conflict"], [json!(true)]);
     assert_eq!(lines["kept"], [json!("From the page.")]);
+    assert_eq!(lines["refused"], [json!("Not saved: the text is too large")]);
     let stored: Value = serde_json::from_str(&fs::read_to_string(project.file()).unwrap()).unwrap();
     assert_eq!(stored["tables"]["ce_response"][0]["exact_text"], "From the page.");
 }
