@@ -47,8 +47,8 @@ fn full_pack() -> Value {
     pack
 }
 
-/// `orders` with a task that is bound to a service, which cannot be reached, and that this script answers in its place: it adds a note to the
-/// answer of other questions.
+/// `orders` with a task that adds a note to the answer of other questions. It is bound to a service that cannot be reached, in whose
+/// place this script answers.
 pub fn pack_with_task(script: Option<&str>) -> Value {
     let mut pack = orders_pack();
     pack["tables"]["ce_rule"] = json!([{"rule_id": 1, "phase": "PRE_RESPONSE_RESOLUTION", "intent_code": "OTHER", "state_code": "ANY",

@@ -58,7 +58,7 @@ pub struct ImportReport {
     pub is_refused: bool,
     /// Whether a dry run compares with an empty database, because there is none yet.
     pub is_new_database: bool,
-    /// What to do with the settings of the pack, which are not stored and which the target was not given itself; `None` without such settings.
+    /// What to do with the settings of the pack, which are not stored, and which the target was not given itself; `None` without any.
     pub settings_left_out: Option<String>,
     /// The number of documents in the pack.
     pub documents: usize,

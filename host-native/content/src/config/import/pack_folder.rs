@@ -28,7 +28,7 @@ impl ParsedPack {
         }
     }
 
-    /// Adds the tables that neither this pack nor one of the others has, without rows: an import then deletes the rows that are in none of them.
+    /// Adds the tables that neither this pack nor one of the others has, without rows: an import deletes what none of them has.
     pub fn add_empty_tables(&mut self, others: &[&ParsedPack]) {
         let has_table = |table: &str| self.has_table(table) || others.iter().any(|it| it.has_table(table));
         let has_servers = has_table(SERVER_TABLE);

@@ -4,7 +4,7 @@ use convengine_core::config::settings::normalize;
 use convengine_host_base::shell::quote;
 use serde_json::Value;
 
-/// Says in one line what to do with the settings of a pack that the command or the server was not given itself; `None` without such settings.
+/// Says in one line what to do with the settings of a pack that the command or the server was not given itself; `None` without any.
 pub fn describe(of_pack: &Value, given: &Value) -> Option<String> {
     let options: Vec<String> = find(of_pack, given).iter().map(|it| option(it)).collect();
     if options.is_empty() {
