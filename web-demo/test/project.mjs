@@ -4,7 +4,8 @@
  *   node test/project.mjs BASE_URL FILE [--screenshots FOLDER]
  *
  * Prints what the chat answers before and after the file is saved (`{"replies"}`), whether two edits at once are noticed (`{"conflict"}`),
- * and the answer in the file once the text of the page was kept (`{"kept"}`).
+ * the answer in the file once the text of the page was kept (`{"kept"}`), and what the page says about a text that the server refuses
+ * (`{"refused"}`).
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +24,7 @@ async function save(text) {
   await writeFile(file, JSON.stringify(pack, null, 1));
 }
 
-await withPage(base, { tolerated: /412/ }, async (page) => {
+await withPage(base, { tolerated: /41[23]/ }, async (page) => {
   const bar = page.locator('.project');
   const states = (text) => bar.getByRole('status').filter({ hasText: text }).waitFor();
   const replied = (text) => page.waitForFunction((wanted) => globalThis.convengine.turns().at(-1)?.reply === wanted, text);
@@ -55,6 +56,13 @@ await withPage(base, { tolerated: /412/ }, async (page) => {
   await bar.getByRole('button', { name: 'Keep this text' }).click();
   await states('Saved');
   print({ kept: await answer() });
+
+  await page.route('**/dev/files/*', (route) =>
+    route.request().method() === 'PUT' ? route.fulfill({ status: 413, body: 'the text is too large' }) : route.continue(),
+  );
+  await editor.fill((await readFile(file, 'utf8')).replace('From the page.', 'Refused.'));
+  await states('Not saved');
+  print({ refused: await bar.getByRole('status').textContent() });
 });
 
 function replies(page) {

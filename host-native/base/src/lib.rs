@@ -12,6 +12,7 @@ pub mod output;
 pub mod pack_file;
 pub mod processor_share;
 pub mod redact_url;
+pub mod shell;
 pub mod tenant_span;
 pub mod tls;
 pub mod trace_ids;

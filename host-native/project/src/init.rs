@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use convengine_host_base::exit::Failure;
 use convengine_host_base::print_line;
+use convengine_host_base::shell::quote;
 use include_dir::{Dir, include_dir};
 
 static COMMON: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/template/common");
@@ -269,12 +270,6 @@ fn title_of(id: &str) -> String {
     letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), letters.as_str()))
 }
 
-/// Writes a path as a word of a shell.
-fn quote(path: &str) -> String {
-    let is_plain = path.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '/' | '.' | '-' | '_'));
-    if is_plain { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -435,11 +430,5 @@ mod tests {
             names.push(name);
         }
         assert_eq!(names, ["build-a-flow", "build-tables", "move-from-another-builder", "test-and-debug", "transcripts-to-talks"]);
-    }
-
-    #[test]
-    fn paths_are_words_of_a_shell() {
-        assert_eq!(quote("a/b-c_1.d"), "a/b-c_1.d");
-        assert_eq!(quote("Rue de l'Eglise"), r"'Rue de l'\''Eglise'");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use convengine_host_base::exit::Failure;
@@ -16,10 +17,15 @@ const MAX_DEPTH: usize = 8;
 #[derive(Debug)]
 pub struct ProjectFolder {
     path: PathBuf,
+    /// Whether a file that was found is a pack, by name. It is looked for several times a second, so only what was saved is read again.
+    found: Mutex<BTreeMap<String, (Stamp, bool)>>,
 }
 
-/// The files of a project, each with what changes when it is saved.
-pub type Fingerprint = BTreeMap<PathBuf, (SystemTime, u64)>;
+/// What changes when a file is saved: its time and its size.
+pub type Stamp = (SystemTime, u64);
+
+/// The files of a project.
+pub type Fingerprint = BTreeMap<PathBuf, Stamp>;
 
 /// Why a file is not written.
 #[derive(Debug)]
@@ -37,7 +43,7 @@ impl ProjectFolder {
     /// Exit code 2 if it is not a folder or holds no pack.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let unreadable = |error| Failure::invalid_usage(format!("cannot read the folder {}: {error}", path.display()));
-        let folder = Self { path: path.canonicalize().map_err(unreadable)? };
+        let folder = Self { path: path.canonicalize().map_err(unreadable)?, found: Mutex::default() };
         let packs = folder.packs().map_err(unreadable)?;
         if packs.is_empty() {
             let name = folder.path.display();
@@ -56,15 +62,27 @@ impl ProjectFolder {
     /// # Errors
     /// If the folder cannot be read. A file that vanishes meanwhile is none.
     pub fn packs(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
+        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = BTreeMap::new();
         for entry in fs::read_dir(&self.path)? {
             let path = entry?.path();
             let Some(name) = path.file_name().and_then(|it| it.to_str()) else { continue };
-            if has_ending(&path, "json") && !name.starts_with('.') && fs::read_to_string(&path).is_ok_and(|text| is_pack(&text)) {
-                names.push(name.to_owned());
+            if !has_ending(&path, "json") || name.starts_with('.') {
+                continue;
             }
+            let Some(stamp) = stamp(&path) else { continue };
+            let holds_pack = match known.get(name) {
+                Some((before, holds_pack)) if *before == stamp => *holds_pack,
+                Some(_) | None => {
+                    // A file that cannot be read is tried again.
+                    let Ok(text) = fs::read_to_string(&path) else { continue };
+                    is_pack(&text)
+                }
+            };
+            found.insert(name.to_owned(), (stamp, holds_pack));
         }
-        names.sort();
+        let names = found.iter().filter(|it| it.1.1).map(|it| it.0.clone()).collect();
+        *known = found;
         Ok(names)
     }
 
@@ -105,11 +123,7 @@ impl ProjectFolder {
     /// What the packs and talks look like from outside. A file that cannot be read is left out.
     pub fn fingerprint(&self) -> Fingerprint {
         let packs = self.packs().unwrap_or_default().into_iter().map(|name| self.path.join(name));
-        let seen = |path: PathBuf| {
-            let metadata = fs::metadata(&path).ok()?;
-            Some((path, (metadata.modified().ok()?, metadata.len())))
-        };
-        packs.chain(self.talks()).filter_map(seen).collect()
+        packs.chain(self.talks()).filter_map(|path| stamp(&path).map(|stamp| (path, stamp))).collect()
     }
 }
 
@@ -121,6 +135,12 @@ pub fn hash(text: &str) -> String {
 /// Returns whether a path is that of a talk.
 pub fn is_talk(path: &Path) -> bool {
     has_ending(path, "talk")
+}
+
+/// The stamp of a file; `None` if it cannot be looked at.
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 fn has_ending(path: &Path, ending: &str) -> bool {
@@ -152,6 +172,7 @@ fn collect_talks(folder: &Path, depth: usize, talks: &mut Vec<PathBuf>) {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::Duration;
 
     use super::{ProjectFolder, WriteError, hash};
 
@@ -179,6 +200,22 @@ mod tests {
         assert_eq!(project.packs().unwrap(), ["broken.json", "shop.json"]);
         let talks: Vec<_> = project.talks().iter().map(|it| it.strip_prefix(folder.path()).unwrap().display().to_string()).collect();
         assert_eq!(talks, ["talks/a.talk", "talks/more/b.talk"]);
+    }
+
+    #[test]
+    fn only_what_was_saved_is_read_again() {
+        let (folder, project) = project();
+        let path = folder.path().join("package.json");
+        let before = fs::metadata(&path).unwrap().modified().unwrap();
+        let set_time = |time| fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        // A text of the same size at the same time looks as if it had not been saved.
+        fs::write(&path, r#"{"tables":{}}"#).unwrap();
+        set_time(before);
+        assert_eq!(project.packs().unwrap(), ["broken.json", "shop.json"]);
+        set_time(before + Duration::from_secs(1));
+        assert_eq!(project.packs().unwrap(), ["broken.json", "package.json", "shop.json"]);
+        fs::remove_file(folder.path().join("shop.json")).unwrap();
+        assert_eq!(project.packs().unwrap(), ["broken.json", "package.json"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use convengine_content::config::active::ReloadError;
 use convengine_content::config::import::{self, ImportTarget, ParsedPack};
@@ -14,13 +14,13 @@ use convengine_content::config::lint::find_model_calls;
 use convengine_host_base::exit::Failure;
 use convengine_host_base::{print_error_line, print_line};
 use convengine_settings::Settings;
-use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::sync::broadcast::Sender;
 use tokio::time::sleep;
 
 use super::Change;
-use super::folder::{Fingerprint, ProjectFolder, hash, is_talk};
+use super::folder::{Fingerprint, ProjectFolder, Stamp, hash, is_talk};
+use super::imported::ImportedPacks;
 use crate::api::host::Host;
 
 /// The interval between two looks at the files.
@@ -38,15 +38,15 @@ pub(super) struct Follower {
 impl Follower {
     /// Takes over what is saved, until it is aborted. The first look finds all files new.
     pub async fn run(&self) {
-        let mut known = Fingerprint::new();
+        let (mut known, mut imported) = (Fingerprint::new(), ImportedPacks::default());
         loop {
             let seen = self.look().await;
             // Editors write in several steps: what is still changing is taken over at the next look.
             if seen != known && seen == self.look_again().await {
-                let is_changed = |entry: &(&PathBuf, &(SystemTime, u64))| known.get(entry.0) != Some(entry.1);
+                let is_changed = |entry: &(&PathBuf, &Stamp)| known.get(entry.0) != Some(entry.1);
                 let changed: Vec<PathBuf> = seen.iter().filter(is_changed).map(|it| it.0.clone()).collect();
                 let has_lost = known.keys().any(|path| !seen.contains_key(path));
-                self.take_over(&changed, has_lost).await;
+                self.take_over(&mut imported, &seen, &changed, has_lost).await;
                 known = seen;
             }
             sleep(LOOK_INTERVAL).await;
@@ -64,19 +64,26 @@ impl Follower {
         tokio::task::spawn_blocking(move || folder.fingerprint()).await.unwrap_or_default()
     }
 
-    async fn take_over(&self, changed: &[PathBuf], has_lost: bool) {
+    async fn take_over(&self, imported: &mut ImportedPacks, seen: &Fingerprint, changed: &[PathBuf], has_lost: bool) {
+        let names: Vec<String> = seen.keys().filter(|it| !is_talk(it)).map(|it| file_name(it)).collect();
+        let removed = imported.remove_absent(&names);
         let packs: Vec<&PathBuf> = changed.iter().filter(|it| !is_talk(it)).collect();
         for path in &packs {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = file_name(path);
             if let Ok(Some(text)) = self.folder.read(&name) {
                 // Nobody has to listen.
                 let _ = self.changes.send(Change::File { name: name.clone(), hash: hash(&text) });
-                if let Err(failure) = self.import(&name, &text).await {
+                if let Err(failure) = self.import(imported, &names, &name, &text).await {
                     failure.lines.iter().for_each(|line| print_error_line!("{name}: {line}"));
                 }
             }
         }
-        if let Some(host) = self.host.get().filter(|_| !packs.is_empty()) {
+        if !removed.is_empty()
+            && let Err(failure) = self.import_rest(imported, &names, &removed).await
+        {
+            failure.lines.iter().for_each(|line| print_error_line!("{}: {line}", removed.join(", ")));
+        }
+        if let Some(host) = self.host.get().filter(|_| !packs.is_empty() || !removed.is_empty()) {
             // Nothing else would notice that only scripted answers have changed.
             match host.content.config_manager.refresh().await {
                 // Their issues were printed with the import.
@@ -93,11 +100,11 @@ impl Follower {
     }
 
     /// Imports a pack, also one with errors: the issues are printed.
-    async fn import(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let is_alone = self.folder.packs().is_ok_and(|packs| packs.len() == 1);
-        let whole = if is_alone { with_absent_answers(text) } else { None };
-        let parsed = ParsedPack::parse(whole.as_deref().unwrap_or(text)).map_err(|error| Failure::check_failed(vec![error]))?;
-        let report = import::apply(&ImportTarget::from_settings(&self.settings), &parsed, false, false).await?;
+    async fn import(&self, imported: &mut ImportedPacks, names: &[String], name: &str, text: &str) -> Result<(), Failure> {
+        let pack = ParsedPack::parse(text).map_err(|error| Failure::check_failed(vec![error]))?;
+        let whole = imported.complete(names, name, pack.clone());
+        let report = import::apply(&ImportTarget::from_settings(&self.settings), &whole, false, false).await?;
+        imported.put(name, pack);
         report.issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
         report.document_issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
         let llm = &self.settings.llm;
@@ -108,17 +115,24 @@ impl Follower {
         print_line!("{name} imported");
         Ok(())
     }
+
+    /// Imports what the packs have that are left. An empty folder is being moved or checked out: its rows stay.
+    async fn import_rest(&self, imported: &ImportedPacks, names: &[String], removed: &[String]) -> Result<(), Failure> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        // It has no documents, so that no draft is saved again.
+        let nothing = ParsedPack::parse(r#"{"name": "removed"}"#).map_err(|error| Failure::check_failed(vec![error]))?;
+        let whole = imported.complete(names, "", nothing);
+        let report = import::apply(&ImportTarget::from_settings(&self.settings), &whole, false, false).await?;
+        report.issues.iter().for_each(|it| print_error_line!("{it}"));
+        print_line!("{} removed", removed.join(", "));
+        Ok(())
+    }
 }
 
-/// The text of a pack with the members of scripted answers that it lacks, so that answers that were deleted from the file do not stay in the
-/// database; `None` if the text is not that of a pack.
-fn with_absent_answers(text: &str) -> Option<String> {
-    let mut pack: Value = serde_json::from_str(text).ok()?;
-    let members = pack.as_object_mut()?;
-    for (name, nothing) in [("tasks", json!({})), ("tools", json!({})), ("containers", json!({})), ("http", json!([]))] {
-        members.entry(name).or_insert(nothing);
-    }
-    Some(pack.to_string())
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Plays talks as `convengine test` does, in a process of its own.
@@ -155,14 +169,7 @@ fn failures_and_counts(output: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{failures_and_counts, with_absent_answers};
-
-    #[test]
-    fn answers_that_a_pack_lacks_are_none() {
-        let whole = with_absent_answers(r#"{"tables":{},"tasks":{"a:b":{"result":1}}}"#);
-        assert_eq!(whole.as_deref(), Some(r#"{"tables":{},"tasks":{"a:b":{"result":1}},"tools":{},"containers":{},"http":[]}"#));
-        assert_eq!(with_absent_answers("{"), None);
-    }
+    use super::failures_and_counts;
 
     #[test]
     fn what_went_well_is_left_out() {

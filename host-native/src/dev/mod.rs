@@ -4,6 +4,7 @@
 
 mod folder;
 mod follow;
+mod imported;
 mod routes;
 
 use std::future::Future;

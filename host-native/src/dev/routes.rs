@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_MATCH, ORIGIN};
 use axum::http::{HeaderMap, StatusCode};
@@ -12,6 +13,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use convengine_content::check::MAX_DOCUMENT_BYTES;
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use serde_json::json;
@@ -20,10 +22,14 @@ use tokio::sync::broadcast::{Receiver, Sender};
 
 use super::Change;
 use super::folder::{ProjectFolder, WriteError, hash};
+use crate::api::connection::body_timeout::{BodyTimedOut, is_timeout};
 use crate::api::response_headers::page_policy;
 
 /// What tells the page that it shows a project.
 const MARK: &str = "<meta name=\"convengine-project\">";
+
+/// How much is read of a text that is too large, because browsers read no answer before they have sent everything.
+const MAX_READ_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
 struct Project {
@@ -83,7 +89,11 @@ async fn read(State(project): State<Project>, Path(name): Path<String>) -> Respo
     }
 }
 
-async fn write(State(project): State<Project>, Path(name): Path<String>, headers: HeaderMap, text: String) -> Response {
+async fn write(State(project): State<Project>, Path(name): Path<String>, headers: HeaderMap, body: Body) -> Response {
+    let text = match read_text(body).await {
+        Ok(text) => text,
+        Err((status, reason)) => return (status, reason).into_response(),
+    };
     let Some(expected) = headers.get(IF_MATCH).and_then(|it| it.to_str().ok()) else {
         return (StatusCode::PRECONDITION_REQUIRED, "expected If-Match with the tag of the text that was changed").into_response();
     };
@@ -93,6 +103,21 @@ async fn write(State(project): State<Project>, Path(name): Path<String>, headers
             (StatusCode::PRECONDITION_FAILED, format!("'{name}' was changed or removed meanwhile")).into_response()
         }
         Err(WriteError::Io(error)) => (StatusCode::INTERNAL_SERVER_ERROR, format!("cannot write '{name}': {error}")).into_response(),
+    }
+}
+
+/// Reads the text of a pack, of the size that documents may have elsewhere.
+async fn read_text(body: Body) -> Result<String, (StatusCode, String)> {
+    let too_large = || {
+        let reason = format!("the text is too large: the page saves at most {MAX_DOCUMENT_BYTES} bytes; change the file with an editor");
+        (StatusCode::PAYLOAD_TOO_LARGE, reason)
+    };
+    match to_bytes(body, MAX_READ_BYTES).await {
+        Ok(bytes) if bytes.len() > MAX_DOCUMENT_BYTES => Err(too_large()),
+        Ok(bytes) => String::from_utf8(bytes.into()).map_err(|_| (StatusCode::BAD_REQUEST, "the text is not UTF-8".to_owned())),
+        Err(error) if is_timeout(&error) => Err((StatusCode::REQUEST_TIMEOUT, BodyTimedOut.to_string())),
+        // Who breaks off reads no answer.
+        Err(_) => Err(too_large()),
     }
 }
 

@@ -4,9 +4,11 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
+use convengine_content::check::MAX_DOCUMENT_BYTES;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
+use crate::export::pack_with_task;
 use crate::harness::{Server, TestEnv, client, orders_pack, wait_until};
 use crate::simulator::run_script;
 
@@ -22,9 +24,15 @@ struct Project {
 
 impl Project {
     fn start() -> Project {
+        Project::with_packs(&[("shop.json", &orders_pack())])
+    }
+
+    fn with_packs(packs: &[(&str, &Value)]) -> Project {
         let env = TestEnv::new();
         fs::create_dir_all(env.path("project/talks")).unwrap();
-        env.write_pack("project/shop.json", &orders_pack());
+        for (name, pack) in packs {
+            env.write_pack(&format!("project/{name}"), pack);
+        }
         env.write("project/talks/order.talk", TALK);
         let folder = env.path("project").display().to_string();
         let server = env.start(&mut env.command(&["dev", &folder, "--listen", "127.0.0.1:0"]));
@@ -47,15 +55,28 @@ impl Project {
 
     /// What the server answers to a question about an order.
     fn answer(&self) -> Value {
-        self.server.say(&uuid::Uuid::new_v4().to_string(), "where is my order?")["payload"]["value"].clone()
+        self.answer_to("where is my order?")
+    }
+
+    fn answer_to(&self, text: &str) -> Value {
+        self.server.say(&uuid::Uuid::new_v4().to_string(), text)["payload"]["value"].clone()
+    }
+
+    /// Waits until the server answers so.
+    #[track_caller]
+    fn wait_for_answer(&self, text: &str, expected: &str) {
+        assert!(wait_until(|| self.answer_to(text) == expected), "{text}: {}, not {expected}\n{}", self.answer_to(text), self.server.log());
     }
 }
 
-/// The pack with another answer.
-fn changed_pack(answer: &str) -> String {
-    let mut pack = orders_pack();
+/// A pack with another answer.
+fn with_answer(mut pack: Value, answer: &str) -> Value {
     pack["tables"]["ce_response"][0]["exact_text"] = json!(answer);
-    pack.to_string()
+    pack
+}
+
+fn changed_pack(answer: &str) -> String {
+    with_answer(orders_pack(), answer).to_string()
 }
 
 #[test]
@@ -86,6 +107,48 @@ fn a_saved_pack_answers_and_is_played() {
 
 #[test]
 #[on(sqlite)]
+fn scripted_answers_are_those_of_the_file() {
+    let project = Project::with_packs(&[("shop.json", &pack_with_task(Some(" by a script")))]);
+    project.wait_for_answer("hello", "Ask me about orders by a script.");
+    project.env.write_pack("project/shop.json", &pack_with_task(Some(" by another script")));
+    project.wait_for_answer("hello", "Ask me about orders by another script.");
+    // The service of the task is called, which cannot be reached.
+    project.env.write_pack("project/shop.json", &pack_with_task(None));
+    project.wait_for_answer("hello", "Ask me about orders.");
+}
+
+#[test]
+#[on(sqlite)]
+fn rows_that_no_file_has_are_gone() {
+    let policy = json!([{"policy_id": 1, "rule_type": "CONTAINS", "pattern": "secret", "response_text": "Not here.", "priority": 1}]);
+    let more = |tables: Value| json!({"name": "more", "tables": tables, "tasks": {"orders:note": {"set_params": {"note": " by more"}}}});
+    let shop = pack_with_task(None);
+    let project = Project::with_packs(&[("more.json", &more(json!({"ce_policy": policy}))), ("shop.json", &shop)]);
+    project.wait_for_answer("a secret", "Not here.");
+    project.wait_for_answer("hello", "Ask me about orders by more.");
+
+    // A table that both have is that of the file that was saved last, and that of the other one once it is taken out.
+    let responses = with_answer(orders_pack(), "From more.")["tables"]["ce_response"].take();
+    project.env.write_pack("project/more.json", &more(json!({"ce_response": responses})));
+    project.wait_for_answer("where is my order?", "From more.");
+    project.wait_for_answer("a secret", "Ask me about orders by more.");
+    project.env.write_pack("project/more.json", &more(json!({"ce_policy": policy})));
+    project.wait_for_answer("where is my order?", "Your order is on its way.");
+    project.wait_for_answer("a secret", "Not here.");
+
+    // A file that is broken keeps what it had, whatever is saved beside it.
+    project.env.write("project/more.json", "{\"tables\": {");
+    project.env.write_pack("project/shop.json", &with_answer(shop, "It arrives today."));
+    project.wait_for_answer("where is my order?", "It arrives today.");
+    assert_eq!(project.answer_to("a secret"), "Not here.");
+
+    fs::remove_file(project.env.path("project/more.json")).unwrap();
+    project.wait_for_answer("a secret", "Ask me about orders.");
+    assert_eq!(project.answer(), "It arrives today.");
+}
+
+#[test]
+#[on(sqlite)]
 fn the_page_writes_only_over_what_it_has_read() {
     let project = Project::start();
     assert_eq!(project.server.get("/dev/project").json(), json!({"name": "project", "files": ["shop.json"]}));
@@ -95,6 +158,26 @@ fn the_page_writes_only_over_what_it_has_read() {
     assert_eq!(project.put(&tag, &changed_pack("Never.")), 412);
     assert_eq!(project.server.request("PUT", FILE, &[], "{}").status, 428);
     assert_eq!(fs::read_to_string(project.file()).unwrap(), changed_pack("Tomorrow."));
+}
+
+#[test]
+#[on(sqlite)]
+fn the_page_saves_packs_of_the_size_of_documents() {
+    let project = Project::start();
+    let with_about = |bytes: usize| {
+        let mut pack = orders_pack();
+        pack["about"] = json!("");
+        let rest = pack.to_string().len();
+        pack["about"] = json!("x".repeat(bytes - rest));
+        pack.to_string()
+    };
+    let (largest, too_large) = (with_about(MAX_DOCUMENT_BYTES), with_about(MAX_DOCUMENT_BYTES + 1));
+    assert_eq!(project.put(&project.tag(), &largest), 204);
+    let tag = project.tag();
+    let refused = project.server.request("PUT", FILE, &[("If-Match", &tag)], too_large);
+    assert_eq!(refused.status, 413, "{}", refused.text);
+    assert!(refused.text.contains(&MAX_DOCUMENT_BYTES.to_string()), "{}", refused.text);
+    assert_eq!(project.tag(), tag);
 }
 
 #[test]
@@ -135,6 +218,7 @@ fn an_edit_in_the_browser_is_saved_and_a_saved_file_is_replayed() {
     assert_eq!(lines["replies"], [json!(["Your order is on its way."]), json!(["It arrives today."])]);
     assert_eq!(lines["conflict"], [json!(true)]);
     assert_eq!(lines["kept"], [json!("From the page.")]);
+    assert_eq!(lines["refused"], [json!("Not saved: the text is too large")]);
     let stored: Value = serde_json::from_str(&fs::read_to_string(project.file()).unwrap()).unwrap();
     assert_eq!(stored["tables"]["ce_response"][0]["exact_text"], "From the page.");
 }

@@ -47,6 +47,20 @@ fn full_pack() -> Value {
     pack
 }
 
+/// `orders` with a task that adds a note to the answer of other questions. It is bound to a service that cannot be reached, in whose
+/// place this script answers.
+pub fn pack_with_task(script: Option<&str>) -> Value {
+    let mut pack = orders_pack();
+    pack["tables"]["ce_rule"] = json!([{"rule_id": 1, "phase": "PRE_RESPONSE_RESOLUTION", "intent_code": "OTHER", "state_code": "ANY",
+        "rule_type": "EXACT", "match_pattern": "ANY", "action": "SET_TASK", "action_value": "orders:note", "priority": 10}]);
+    pack["tables"]["ce_task"] =
+        json!([{"task_id": 1, "kind": "TASK", "task": "orders:note", "binding": {"http": {"url": "https://127.0.0.1:9/note"}}}]);
+    if let Some(note) = script {
+        pack["tasks"] = json!({"orders:note": {"set_params": {"note": note}}});
+    }
+    pack
+}
+
 fn export(env: &TestEnv) -> String {
     let output = env.run(&[&["export"], &REGEX_ONLY[..]].concat());
     assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
@@ -87,14 +101,16 @@ fn an_exported_configuration_imports_unchanged() {
 }
 
 #[test]
-fn scripted_answers_are_replaced_kind_by_kind_and_checked() {
+fn scripted_answers_are_those_of_the_last_pack_and_checked() {
     let env = TestEnv::with_pack(&full_pack());
     let exported = || serde_json::from_str::<Value>(&export(&env)).unwrap();
     let import = |pack: Value| env.run(&["import", &env.write_pack("other.json", &pack)]);
     assert_eq!(import(json!({"name": "n", "tools": {"one": {"text": "1"}}, "containers": {}})).code, 0);
     let pack = exported();
-    assert_eq!((&pack["tasks"], &pack["tools"]), (&full_pack()["tasks"], &json!({"one": {"text": "1"}})));
-    assert!(pack.get("containers").is_none());
+    assert_eq!(pack["tools"], json!({"one": {"text": "1"}}));
+    for member in ["tasks", "containers", "http"] {
+        assert!(pack.get(member).is_none(), "{member}");
+    }
     let before = env.sql().dump();
     let bad = json!({"name": "n", "tasks": {"a:b": {"reslt": 1}}, "tools": {"t": {}}, "tables": {"ce_memory": [], "cv_script": []}});
     let refused = import(bad);
@@ -104,6 +120,23 @@ fn scripted_answers_are_replaced_kind_by_kind_and_checked() {
     }
     assert_eq!(import(json!({"name": "n", "tasks": [1]})).code, 1);
     assert_eq!(env.sql().dump(), before);
+}
+
+#[test]
+fn a_pack_is_not_answered_for_by_an_earlier_one() {
+    let mut pack = pack_with_task(Some(" by a script"));
+    let env = TestEnv::with_pack(&pack);
+    let server = env.serve(&REGEX_ONLY);
+    let answer = || server.say(&uuid::Uuid::new_v4().to_string(), "hello")["payload"]["value"].clone();
+    assert_eq!(answer(), "Ask me about orders by a script.");
+    pack.as_object_mut().unwrap().remove("tasks");
+    let file = env.write_pack("next.json", &pack);
+    let dry = env.run(&[&["import", &file, "--dry-run"][..], &REGEX_ONLY].concat());
+    assert!(dry.stdout.contains("tasks: 1 removed"), "{dry:?}");
+    assert_eq!(env.run(&["import", &file]).code, 0);
+    assert_eq!(server.request("POST", "/api/v1/cache/refresh", &[], "").status, 200);
+    // The service is called, which cannot be reached.
+    assert_eq!(answer(), "Ask me about orders.");
 }
 
 #[test]

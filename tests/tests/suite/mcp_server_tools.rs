@@ -255,7 +255,14 @@ fn an_import_is_a_dry_run_until_it_is_not() {
         (&json!(false), &json!("Tomorrow.")),
         "{dry}"
     );
+    assert_eq!(dry.get("settings_left_out"), None, "the server has the setting of the pack: {dry}");
     assert_eq!(answer(), "Your order is on its way.");
+    pack["settings"]["input"] = json!({"maxChars": 100});
+    for dry_run in [true, false] {
+        let done = call(&server, "", "import", json!({"pack": pack, "dry_run": dry_run}));
+        let line = done["settings_left_out"].as_str().unwrap_or_default();
+        assert!(line.contains("start it with --set convengine.input.max-chars=100, or "), "{done}");
+    }
     let done = call(&server, "", "import", json!({"pack": pack.to_string(), "dry_run": false}));
     assert_eq!((&done["imported"], done["next"].as_str()), (&json!(true), Some("the rows are active")), "{done}");
     assert_eq!(answer(), "Tomorrow.");

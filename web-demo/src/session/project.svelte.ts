@@ -13,8 +13,10 @@ export class Project {
   files = $state.raw<string[]>([]);
   /** The name of the open pack. */
   file = $state('');
-  /** How the last edit was saved, or why it was not. */
+  /** How the last edit was saved. */
   saved = $state<'saved' | 'saving' | 'conflict' | 'failed'>('saved');
+  /** Why it was not saved. */
+  reason = $state('');
   /** What the talks gave when they were played last. */
   talks = $state.raw<{ passed: boolean; output: string }>();
 
@@ -112,8 +114,12 @@ export class Project {
       if (response.ok) {
         this.onDisk = { text, tag: response.headers.get('ETag') ?? '' };
         this.saved = 'saved';
-      } else this.saved = response.status === 412 ? 'conflict' : 'failed';
+      } else {
+        this.reason = (await response.text()).trim() || `the server answers with HTTP ${response.status}`;
+        this.saved = response.status === 412 ? 'conflict' : 'failed';
+      }
     } catch {
+      this.reason = 'the server cannot be reached';
       this.saved = 'failed';
     }
   }

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::documents::CheckContext;
 use super::scripts::ScriptedReplies;
-use super::{advance_all_sequences, documents, knowledge, modules, replace, workspace_tools};
+use super::{advance_all_sequences, documents, knowledge, modules, replace, settings_left_out, workspace_tools};
 use crate::Content;
 use crate::config::snapshot::{ConfigState, Difference, record_activation};
 use crate::config::{classifiers, compile};
@@ -37,11 +37,12 @@ pub struct ImportTarget<'s> {
 }
 
 /// A pack with the replies that its scripts give.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ParsedPack {
     /// The pack.
     pub pack: Pack,
-    scripts: ScriptedReplies,
+    /// The replies.
+    pub(super) scripts: ScriptedReplies,
 }
 
 /// The result of an import, or of a dry run.
@@ -57,6 +58,8 @@ pub struct ImportReport {
     pub is_refused: bool,
     /// Whether a dry run compares with an empty database, because there is none yet.
     pub is_new_database: bool,
+    /// What to do with the settings of the pack, which are not stored, and which the target was not given itself; `None` without any.
+    pub settings_left_out: Option<String>,
     /// The number of documents in the pack.
     pub documents: usize,
     /// The number of tools in the pack.
@@ -105,7 +108,7 @@ impl ImportReport {
     }
 }
 
-/// Imports a pack, replacing the rows of its tables; a dry run changes nothing.
+/// Imports a pack, replacing the rows of its tables and all scripted answers; a dry run changes nothing.
 ///
 /// # Errors
 /// Exit code 1 with a line for each problem that prevents storing the pack, 3 if the database cannot be used; nothing is changed then.
@@ -165,5 +168,6 @@ pub async fn apply(target: &ImportTarget<'_>, parsed: &ParsedPack, strict: bool,
         }
     }
     let (documents, tools) = counts;
-    Ok(ImportReport { difference, issues: after.issues, document_issues, is_refused, is_new_database, documents, tools })
+    let settings_left_out = settings_left_out::describe(&pack.settings, target.tree);
+    Ok(ImportReport { difference, issues: after.issues, document_issues, is_refused, is_new_database, settings_left_out, documents, tools })
 }

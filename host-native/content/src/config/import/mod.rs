@@ -1,9 +1,10 @@
-//! `convengine import`: atomically replaces the tables and scripted answers that a pack contains.
+//! `convengine import`: atomically replaces the tables that a pack contains, and the scripted answers.
 
 mod apply;
 pub mod documents;
 mod knowledge;
 mod modules;
+mod pack_folder;
 mod scripts;
 mod settings_left_out;
 mod workspace_tools;
@@ -46,9 +47,8 @@ pub struct ImportOptions {
 pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result<(), Failure> {
     let parsed = read_with_scripts(file)?;
     let done = apply(&ImportTarget::from_settings(settings), &parsed, how.strict, how.dry_run).await?;
-    let left_out = settings_left_out::find(&parsed.pack.settings, &settings.tree);
-    if !left_out.is_empty() {
-        print_error_line!("{}", settings_left_out::describe(&left_out));
+    if let Some(line) = &done.settings_left_out {
+        print_error_line!("{line}");
     }
     if done.is_new_database {
         print_error_line!("database '{}' has no tables yet: compared with an empty one", settings.database.redacted_url());

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use convengine_storage::{Connection, script};
 
-/// The members of a pack that hold scripted answers; an absent one leaves the stored answers unchanged.
-#[derive(Debug, Default, Deserialize)]
+/// The members of a pack that hold scripted answers. An absent one is the same as an empty one.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct ScriptedReplies {
     tasks: Option<Map>,
     tools: Option<Map>,
     containers: Option<Map>,
-    http: Option<Vec<HttpRule>>,
+    http: Vec<HttpRule>,
 }
 
 /// The members that define a tool's text; a tool has exactly one of them.
@@ -48,20 +48,29 @@ impl ScriptedReplies {
         problems
     }
 
-    /// Replaces the stored answers of each kind that the pack has.
+    /// Adds the answers of another pack that this one lacks. Rules of HTTP come after those that there are.
+    pub fn add_missing(&mut self, other: &ScriptedReplies) {
+        let kinds = [(&mut self.tasks, &other.tasks), (&mut self.tools, &other.tools), (&mut self.containers, &other.containers)];
+        for (own, others) in kinds {
+            let own = own.get_or_insert_default();
+            for (name, reply) in others.iter().flatten() {
+                own.entry(name.clone()).or_insert_with(|| reply.clone());
+            }
+        }
+        self.http.extend(other.http.iter().cloned());
+    }
+
+    /// Replaces the stored answers of all kinds: those of an earlier pack must not answer for this one.
     ///
     /// # Errors
     /// The failure of the database.
     pub async fn store(&self, connection: &mut Connection) -> sqlx::Result<()> {
+        let none = Map::new();
         for (kind, replies) in [("task", &self.tasks), ("tool", &self.tools), ("container", &self.containers)] {
-            if let Some(replies) = replies {
-                script::replace(connection, kind, replies).await?;
-            }
+            script::replace(connection, kind, replies.as_ref().unwrap_or(&none)).await?;
         }
-        match &self.http {
-            Some(rules) => script::replace(connection, "http", &Map::from_iter([("rules".to_owned(), json!(rules))])).await,
-            None => Ok(()),
-        }
+        let rules = if self.http.is_empty() { none } else { Map::from_iter([("rules".to_owned(), json!(self.http))]) };
+        script::replace(connection, "http", &rules).await
     }
 }
 
@@ -117,6 +126,19 @@ fn check_string(members: &Map, name: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_of_another_pack_are_added() {
+        let parse = |scripts: Value| serde_json::from_value::<ScriptedReplies>(scripts).unwrap();
+        let rule = |prefix: &str| json!({"path_prefix": prefix});
+        let mut own = parse(json!({"tasks": {"a:b": {"result": 1}}, "http": [rule("/a")]}));
+        own.add_missing(&parse(
+            json!({"tasks": {"a:b": {"result": 2}, "a:c": {"result": 3}}, "tools": {"t": {"text": "x"}}, "http": [rule("/b")]}),
+        ));
+        let expected = json!({"tasks": {"a:b": {"result": 1}, "a:c": {"result": 3}}, "tools": {"t": {"text": "x"}}, "containers": {},
+            "http": [rule("/a"), rule("/b")]});
+        assert_eq!(own, parse(expected));
+    }
 
     #[test]
     fn answers_are_validated() {

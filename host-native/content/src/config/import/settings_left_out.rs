@@ -1,10 +1,30 @@
 //! The settings of a pack, which no import stores, because they belong to the servers.
 
 use convengine_core::config::settings::normalize;
+use convengine_host_base::shell::quote;
 use serde_json::Value;
 
-/// Returns the settings of a pack that the command was not given itself, each as `convengine.KEY=VALUE`.
-pub fn find(of_pack: &Value, given: &Value) -> Vec<String> {
+/// Says in one line what to do with the settings of a pack that the command or the server was not given itself; `None` without any.
+pub fn describe(of_pack: &Value, given: &Value) -> Option<String> {
+    let options: Vec<String> = find(of_pack, given).iter().map(|it| option(it)).collect();
+    if options.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "the settings of the pack are not imported, because they belong to the server: start it with {}, or write them into its settings \
+         file (--settings FILE)",
+        options.join(" ")
+    ))
+}
+
+/// The option of a command. Only the value is quoted, so that the name can be read.
+fn option(setting: &str) -> String {
+    let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+    format!("--set {}={}", quote(name), quote(value))
+}
+
+/// Returns the settings, each as `convengine.KEY=VALUE`.
+fn find(of_pack: &Value, given: &Value) -> Vec<String> {
     let mut found = Vec::new();
     collect(&normalize(of_pack), Some(given), "convengine", &mut found);
     found
@@ -28,22 +48,6 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Says in one line what to do with settings.
-pub fn describe(settings: &[String]) -> String {
-    let options: Vec<String> = settings.iter().map(|it| format!("--set {}", quote(it))).collect();
-    format!(
-        "the settings of the pack are not imported, because they belong to the server: start it with {}, or write them into its settings \
-         file (--settings FILE)",
-        options.join(" ")
-    )
-}
-
-/// Quotes an argument for a shell if it needs it.
-fn quote(argument: &str) -> String {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_.,:/=@%+".contains(it);
-    if argument.chars().all(is_plain) { argument.to_owned() } else { format!("'{}'", argument.replace('\'', r"'\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -61,10 +65,10 @@ mod tests {
         let expected =
             ["convengine.flow.dialogue-act.resolute=REGEX_ONLY", "convengine.input.max-chars=100", "convengine.mcp.tools=[\"a b\"]"];
         assert_eq!(found, expected);
-        let line = describe(&found);
-        assert!(line.contains("--set convengine.input.max-chars=100 --set 'convengine.mcp.tools=[\"a b\"]'"), "{line}");
+        let line = describe(&of_pack, &given).unwrap();
+        assert!(line.contains("--set convengine.input.max-chars=100 --set convengine.mcp.tools='[\"a b\"]'"), "{line}");
         for nothing in [Value::Null, json!({}), json!({"flow": {}})] {
-            assert_eq!(find(&nothing, &given), [""; 0]);
+            assert_eq!(describe(&nothing, &given), None);
         }
     }
 }

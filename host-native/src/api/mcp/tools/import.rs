@@ -34,12 +34,14 @@ pub fn describe() -> Description {
             "changes": {"type": "object", "description": "Rows, settings and issues before and after, and the drafts"},
             "issues": {"type": "array", "items": {"type": "object"}},
             "omitted_issues": {"type": "integer", "description": "How many more issues there are; use lint for all"},
+            "settings_left_out": {"type": "string", "description": "What to do with settings of the pack, which are not imported"},
             "next": {"type": "string", "description": "What to do next"},
         }),
         &["imported", "is_refused", "changes", "issues", "next"],
     );
-    let about = "Imports a pack: replaces the rows of the tables that it contains and saves its documents as drafts. By default a dry run, \
-        which returns the changes and the issues and stores nothing. Show the changes to the user before you send dry_run=false.";
+    let about = "Imports a pack: replaces the rows of the tables that it contains and all scripted answers, and saves its documents as \
+        drafts. By default a dry run, which returns the changes and the issues and stores nothing. Show the changes to the user before \
+        you send dry_run=false.";
     ("Import a pack", about, input, output)
 }
 
@@ -102,6 +104,9 @@ fn render(report: &ImportReport, is_imported: bool, next: &str) -> ToolResult {
         changes = summarize(&changes);
     }
     let mut done = json!({"imported": is_imported, "is_refused": report.is_refused, "changes": changes, "issues": issues, "next": next});
+    if let Some(line) = &report.settings_left_out {
+        done["settings_left_out"] = json!(line);
+    }
     if issues.len() < count {
         done["omitted_issues"] = json!(count - issues.len());
     }
