@@ -54,7 +54,7 @@ fn in_other_half(value: &Value) -> Option<Value> {
     let text = value.as_str()?;
     let (day, time) = text.find('T').map_or(("", text), |at| text.split_at(at + 1));
     let (hour, rest) = time.split_once(':')?;
-    let hour: u32 = hour.parse().ok().filter(|hour| *hour < 12)?;
+    let hour = hour.parse::<u32>().ok().filter(|hour| *hour < 12)?;
     Some(json!(format!("{day}{:02}:{rest}", hour + 12)))
 }
 
