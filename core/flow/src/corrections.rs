@@ -46,6 +46,7 @@ impl<'c> Turn<'c> {
             }
             match value {
                 Some(value) => {
+                    let value = self.fit_half_of_day(&data, &text, value);
                     if !self.correct_slot(&slot, &data, value) {
                         continue;
                     }

@@ -19,6 +19,7 @@ mod explanation;
 mod failure;
 mod filled_slots;
 mod frames;
+mod half_of_day;
 mod handler;
 mod handoff;
 mod handoff_distance;

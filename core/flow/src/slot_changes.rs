@@ -47,6 +47,8 @@ pub(super) enum ExpectedChange {
 struct Statement {
     /// The part that says it: what stands behind "no wait".
     text: String,
+    /// The locale of the session.
+    locale: String,
     /// What this part holds.
     values: SlotValues,
     /// Values that are denied, each with the key of its type: "not June 5, June 6".
@@ -135,6 +137,7 @@ impl SessionView<'_, '_> {
             is_marked: is_correction || changes_answer || !denied.is_empty(),
             is_addition: is_addition(text, locale),
             text: replacement.to_owned(),
+            locale: locale.clone(),
             values,
             denied,
             is_correction,
@@ -253,7 +256,7 @@ impl Statement {
     /// A time that does not say in which half of the day it is, in the one that is nearer to the time of the slot.
     fn to_nearest_half(&self, data: &EntityData, context: &SlotContext, value: Value) -> Value {
         let place = self.values.place_of(data, &value).filter(|_| data.entity == "@time");
-        let is_bare = place.and_then(|it| self.text.get(it)).is_some_and(is_bare_hour);
+        let is_bare = place.is_some_and(|it| is_bare_hour(&self.text, &it, &[], &self.locale));
         if is_bare { nearest_half(&context.value, value) } else { value }
     }
 

@@ -156,7 +156,7 @@ impl<'c> SessionView<'_, 'c> {
     }
 
     /// The times of the moments in a text, without their days.
-    fn times_of_moments(&self, text: &str) -> Vec<EntityMatch> {
+    pub(super) fn times_of_moments(&self, text: &str) -> Vec<EntityMatch> {
         let find =
             |name: &str| Entity::from_system_name(name).map(|entity| entity.find_all(text, self.extraction_context())).unwrap_or_default();
         let days = find("@date");

@@ -480,6 +480,9 @@ pub struct PendingValue {
     pub entity: String,
     /// The value.
     pub value: Value,
+    /// Whether it is a time of which the message did not say the half of the day.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_half_open: bool,
 }
 
 /// A call of an agent that changes something and may have been carried out: it is being made, or nobody knows its result.

@@ -70,13 +70,14 @@ impl Turn<'_> {
     pub(super) fn take_pending_value(&mut self, data: &EntityData) -> Option<TriggerValue> {
         let (request, key, variable) = (self.state.current_request(), data.type_key(), data.variable.to_string());
         let mut pending = self.state.pending_values.iter_mut().rev().filter(|it| it.request == request);
-        let value = pending.find_map(|message| {
+        let found = pending.find_map(|message| {
             let is_for_slot = |value: &PendingValue| value.entity == key && value.variable.as_ref().is_none_or(|it| *it == variable);
             let named = message.values.iter().position(|value| is_for_slot(value) && value.variable.is_some());
             let at = named.or_else(|| message.values.iter().position(is_for_slot))?;
-            Some(message.values.remove(at).value)
+            Some(message.values.remove(at))
         })?;
         self.state.pending_values.retain(|it| !it.values.is_empty());
+        let value = if found.is_half_open { self.to_allowed_half(data, found.value) } else { found.value };
         Some(TriggerValue { value, range: None, source: "earlier_message", is_named: true })
     }
 
@@ -93,15 +94,19 @@ impl Turn<'_> {
             is_new && slots.iter().any(|it| *it.variable == value.variable) && self.view().is_slot_prefilled(&slots, &value.variable)
         };
         let open: Vec<&SlotValue> = trigger.values.slots.iter().filter(is_open).collect();
+        let to_pending = |variable: Option<String>, entity: &str, value: Value| {
+            let is_half_open = self.view().is_half_open(entity, &trigger.text, &value);
+            PendingValue { variable, entity: entity.to_owned(), value, is_half_open }
+        };
         let own_values = open.iter().filter_map(|slot| {
             let value = slot.own_value.clone().filter(|it| !it.is_null())?;
-            Some(PendingValue { variable: Some(slot.variable.to_string()), entity: slot.entity.clone(), value })
+            Some(to_pending(Some(slot.variable.to_string()), &slot.entity, value))
         });
         let types =
             trigger.values.types.iter().filter(|kind| open.iter().any(|slot| slot.own_value.is_none() && slot.entity == kind.entity));
         let free_values = types.flat_map(|kind| {
             let found = kind.found.iter().filter(|it| !trigger.values.is_taken(&it.range));
-            found.filter_map(|item| Some(PendingValue { variable: None, entity: kind.entity.clone(), value: item.value.clone()? }))
+            found.filter_map(|item| Some(to_pending(None, &kind.entity, item.value.clone()?)))
         });
         let values: Vec<PendingValue> = own_values.chain(free_values).take(MAX_PENDING_VALUES).collect();
         if !values.is_empty() {

@@ -3,27 +3,69 @@
 use std::cmp::Ordering;
 
 use convengine_config::flow::document::{EntityData, LocalizedText, Validation};
-use convengine_text::date::parse_duration_seconds;
+use convengine_text::date::{Date, parse_duration_seconds};
 use convengine_text::regex::Regex;
 use convengine_text::value::EXPRESSION;
 use convengine_turn::{Candidate, Map, Verdict};
+use convengine_values::Direction;
 use serde_json::Value;
 
 use super::turn::Turn;
+use super::view::SessionView;
 
 impl Turn<'_> {
-    /// Returns the message of the first rule that a value violates; the inner `None` is a rule without a message.
+    /// Returns the message of the first rule that a value violates; the inner `None` is a rule without a message. The last rule is the direction
+    /// of a slot for days, if it is a bound.
     pub(super) fn find_violation(&mut self, data: &EntityData, value: &Value) -> Option<Option<LocalizedText>> {
         for rule in &data.validation {
-            let extra = Map::from_iter([("value".to_owned(), value.clone())]);
-            let bound = violated_bound(rule, value);
-            let is_violated = bound.is_some() || rule.expr.as_ref().is_some_and(|it| !self.is_condition_true(it, extra));
+            let (is_violated, bound) = self.check_rule(rule, value);
             self.note(|| to_candidate(rule, is_violated, bound));
             if is_violated {
                 return Some(rule.message.clone());
             }
         }
-        None
+        if !data.day_options.is_direction_bound {
+            return None;
+        }
+        let is_violated = self.view().is_in_other_direction(data, value);
+        self.note(|| direction_candidate(data.day_options.direction, is_violated));
+        is_violated.then_some(None)
+    }
+
+    /// Whether a value violates no rule of a slot, without a note in the explanation.
+    pub(super) fn is_allowed(&mut self, data: &EntityData, value: &Value) -> bool {
+        data.validation.iter().all(|rule| !self.check_rule(rule, value).0)
+            && !(data.day_options.is_direction_bound && self.view().is_in_other_direction(data, value))
+    }
+
+    /// Whether a value violates a rule, and by which bound, if it is not the expression.
+    fn check_rule(&mut self, rule: &Validation, value: &Value) -> (bool, Option<&'static str>) {
+        let extra = Map::from_iter([("value".to_owned(), value.clone())]);
+        let bound = violated_bound(rule, value);
+        let is_violated = bound.is_some() || rule.expr.as_ref().is_some_and(|it| !self.is_condition_true(it, extra));
+        (is_violated, bound)
+    }
+}
+
+impl SessionView<'_, '_> {
+    /// Whether a day or a moment of a slot is on the other side of now than the direction of the slot says; today is on both.
+    fn is_in_other_direction(&self, data: &EntityData, value: &Value) -> bool {
+        if !matches!(data.entity.as_str(), "@date" | "@datetime") {
+            return false;
+        }
+        let context = self.extraction_context();
+        let now = Date::in_zone(context.now, context.time_zone).to_civil().to_string();
+        let is_beyond = |value: &Value| {
+            let Some(text) = value.as_str() else { return false };
+            // A day is compared with today, and a month with this one.
+            let now = now.get(..text.len()).unwrap_or(&now);
+            match data.day_options.direction {
+                Direction::Future => text < now,
+                Direction::Past => text > now,
+                Direction::Nearest => false,
+            }
+        };
+        is_beyond(value) || value.as_array().is_some_and(|items| items.iter().any(is_beyond))
     }
 }
 
@@ -67,6 +109,17 @@ fn to_candidate(rule: &Validation, is_violated: bool, bound: Option<&str>) -> Ca
     };
     let verdict = if is_violated { Verdict::NotMatched } else { Verdict::Matched };
     Candidate::for_choice("", &name, verdict).with_reason(reason)
+}
+
+/// The direction of a slot as a candidate of an explanation.
+fn direction_candidate(direction: Direction, is_violated: bool) -> Candidate {
+    let name = if direction == Direction::Past { "direction past" } else { "direction future" };
+    let (verdict, reason) = match (is_violated, direction) {
+        (false, _) => (Verdict::Matched, "passed"),
+        (true, Direction::Past) => (Verdict::NotMatched, "the value is in the future"),
+        (true, Direction::Future | Direction::Nearest) => (Verdict::NotMatched, "the value is in the past"),
+    };
+    Candidate::for_choice("", name, verdict).with_reason(reason)
 }
 
 /// Matches a pattern; a pattern that does not compile matches nothing, and lint reports it.

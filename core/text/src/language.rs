@@ -34,6 +34,16 @@ pub fn stem(word: &str, stemmer: Option<&Stemmer>) -> String {
     stemmed.filter(|it| !it.is_empty()).unwrap_or_else(|| word.to_owned())
 }
 
+/// Words that share a stem with another word and mean something else, by language, without accents: German `morgen` (tomorrow) and `morgens`.
+const OWN_WORDS: [(&str, &str); 5] =
+    [("de", "morgen fruher frueher spater spaeter"), ("en", "even lately"), ("es", "mes"), ("it", "presto"), ("pt", "mes")];
+
+/// Whether a word, without accents, is no form of the other words with its stem.
+pub fn is_own_word(word: &str, locale: &str) -> bool {
+    let code = locale.split(['-', '_']).next().unwrap_or_default();
+    OWN_WORDS.iter().any(|(language, words)| code.eq_ignore_ascii_case(language) && words.split(' ').any(|it| it == word))
+}
+
 #[cfg(test)]
 mod tests {
 
@@ -57,6 +67,22 @@ mod tests {
             assert!(stems.iter().all(|stem| *stem == stems[0]), "{locale}: {stems:?}");
         }
         assert_eq!((stem_in("orders", "xx"), stem_in("orders", "")), ("orders".to_owned(), "orders".to_owned()));
+    }
+
+    #[test]
+    fn words_with_the_stem_of_another_are_known() {
+        for (locale, word, other) in [
+            ("de-AT", "morgen", "morgens"),
+            ("de", "fruher", "fruh"),
+            ("en-US", "even", "evening"),
+            ("es", "mes", "mesa"),
+            ("it", "presto", "prestito"),
+            ("pt", "mes", "mesa"),
+        ] {
+            assert_eq!(stem_in(word, locale), stem_in(other, locale), "{locale}: {word}");
+            assert!(is_own_word(word, locale) && !is_own_word(other, locale), "{locale}: {word}");
+        }
+        assert!(!is_own_word("morgen", "nl") && !is_own_word("morgen", ""));
     }
 
     #[test]

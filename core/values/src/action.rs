@@ -59,8 +59,12 @@ pub(crate) enum Action {
     DayOfMonth(i32),
     /// The first (1) or last (-1) day of a month: the month in the pattern, else the one so many months from this one.
     MonthEdge(i32, i32),
+    /// As `MonthEdge`, for words that mean the days around it: `the end of March`.
+    AroundMonthEdge(i32, i32),
     /// The first (1) or last (-1) day of the year in the pattern, else of the one so many years from this one.
     YearEdge(i32, i32),
+    /// The first day of a year as `YearEdge` finds it, for words that mean the days around it: `Anfang 2027`.
+    AroundYearStart(i32),
     /// The last (-1) or n-th weekday of the month in the pattern, else of the one so many months away; 0 takes the ordinal in the pattern.
     NthWeekday(i32, i32),
     /// The n-th weekday of a month of a year: `Thanksgiving`.

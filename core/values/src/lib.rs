@@ -6,9 +6,10 @@
 //!
 //! No modules use one another in a circle. From the bottom: `language` has the words and rules of languages as data, `grammar` and
 //! `lexicon` compile them, `input` is a text with its numbers, `money` and `digit_dates` read what needs no rules, `parser` applies
-//! the rules, and `parse` chooses among what they find.
+//! the rules, and `parse` chooses among what they find. What a question adds to a short answer is in `answer`.
 
 mod action;
+mod answer;
 mod calendar;
 mod category;
 mod choice;
@@ -20,6 +21,7 @@ mod context;
 mod currency;
 mod digit_dates;
 mod grammar;
+mod half_day;
 mod input;
 mod kind;
 mod language;
@@ -39,6 +41,7 @@ mod restatement;
 mod token;
 mod value_range;
 
+pub use self::answer::read_answer;
 pub use self::choice::{ChosenBy, read_choice};
 pub use self::commands::{
     COMMANDS, Command, Correction, are_alternatives, denied_parts, has_other_words, has_refusal, is_addition, is_part_denied, is_refused,
@@ -47,7 +50,8 @@ pub use self::commands::{
 pub use self::consent::{Consent, is_inquiry, is_question, read_consent, read_consent_in_any_language};
 pub use self::context::{Context, Direction};
 pub use self::currency::is_code as is_currency_code;
+pub use self::half_day::is_bare_hour;
 pub use self::kind::Kind;
 pub use self::number_marks::{NumberMarks, number_marks};
 pub use self::parse::{Parse, Reading, read, read_whole};
-pub use self::restatement::{is_bare_hour, restate_number};
+pub use self::restatement::restate_number;

@@ -25,6 +25,8 @@ pub(crate) enum Meaning {
     Part(Part),
     Duration(Arc<Duration>),
     Date(Date),
+    /// A day that stands for the days around it: `the end of March`. It is an end of a range, and no day alone.
+    DayAround(Date),
     Time(Time),
     DateTime(DateTime),
     DateRange(DayRange),
@@ -83,7 +85,7 @@ impl Captured {
                 Meaning::Unit(it) => all.unit = Some(*it),
                 Meaning::Part(it) => all.parts.push(*it),
                 Meaning::Duration(it) => all.durations.push(**it),
-                Meaning::Date(it) => all.dates.push(*it),
+                Meaning::Date(it) | Meaning::DayAround(it) => all.dates.push(*it),
                 Meaning::Time(it) => all.times.push(*it),
                 Meaning::DateTime(it) => all.moments.push(*it),
                 Meaning::DateRange(_)
@@ -133,6 +135,11 @@ impl Meanings {
         }
         if let Some(range) = make_value_range(action, values) {
             return Some(range);
+        }
+        // "At the end of March at nine" names no day.
+        let is_moment = matches!(action, Action::Join | Action::JoinPart(_) | Action::EndOfDay);
+        if is_moment && values.iter().any(|it| matches!(it, Meaning::DayAround(_))) {
+            return None;
         }
         let all = Captured::new(values);
         let date = |it: Option<Date>| it.map(Meaning::Date);
@@ -192,11 +199,10 @@ impl Meanings {
                 let month = add_months(self.today().first_of_month(), months.into())?;
                 date(calendar::day(month.year().into(), month.month().into(), all.small()?))
             }
-            Action::MonthEdge(edge, months) => date(self.month(&all, months).map(|day| if edge > 0 { day } else { day.last_of_month() })),
-            Action::YearEdge(edge, years) => {
-                let year = all.year().unwrap_or(i64::from(self.today().year()) + i64::from(years));
-                date(if edge > 0 { calendar::day(year, 1, 1) } else { calendar::day(year, 12, 31) })
-            }
+            Action::MonthEdge(edge, months) => date(self.month_edge(&all, edge, months)),
+            Action::AroundMonthEdge(edge, months) => self.month_edge(&all, edge, months).map(Meaning::DayAround),
+            Action::YearEdge(edge, years) => date(self.year_edge(&all, edge, years)),
+            Action::AroundYearStart(years) => self.year_edge(&all, 1, years).map(Meaning::DayAround),
             Action::NthWeekday(number, months) => {
                 let month = self.month(&all, months)?;
                 let number = if number == 0 { all.small()? } else { i64::from(number) };
@@ -361,6 +367,18 @@ impl Meanings {
             Some(year) => calendar::day(year, (*month).into(), 1),
             None => self.yearly(None, |year| Some(calendar::day(year, (*month).into(), 1)?.last_of_month())).map(Date::first_of_month),
         }
+    }
+
+    /// The first or last day of the month of a pattern.
+    fn month_edge(&self, all: &Captured, edge: i32, months: i32) -> Option<Date> {
+        let first = self.month(all, months)?;
+        Some(if edge > 0 { first } else { first.last_of_month() })
+    }
+
+    /// The first or last day of the year of a pattern, or of the one so many years away.
+    fn year_edge(&self, all: &Captured, edge: i32, years: i32) -> Option<Date> {
+        let year = all.year().unwrap_or(i64::from(self.today().year()) + i64::from(years));
+        if edge > 0 { calendar::day(year, 1, 1) } else { calendar::day(year, 12, 31) }
     }
 
     /// The day of the nearest year in the direction that is asked for.
@@ -599,7 +617,7 @@ impl Meanings {
     /// The days of a pattern; a weekday alone is the coming one.
     fn days(&self, values: &[Meaning]) -> Option<Vec<Date>> {
         let days = values.iter().filter_map(|value| match *value {
-            Meaning::Date(date) => Some(Some(date)),
+            Meaning::Date(date) | Meaning::DayAround(date) => Some(Some(date)),
             Meaning::Weekday(weekday) => Some(self.coming(weekday)),
             _ => None,
         });
@@ -616,7 +634,7 @@ impl Meanings {
                 let (from, to) = ends(Self::hour_or_time(last)?, is_from);
                 Some(Meaning::TimeRange(from, to))
             }
-            Meaning::Date(_) | Meaning::Weekday(_) => {
+            Meaning::Date(_) | Meaning::DayAround(_) | Meaning::Weekday(_) => {
                 let (from, to) = ends(*self.days(values)?.last()?, is_from);
                 Some(Meaning::DateRange(DayRange { from, to, has_two_days: false }))
             }

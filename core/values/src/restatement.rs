@@ -37,7 +37,7 @@ pub fn restate_number(text: &str, locale: &str) -> Option<String> {
     Some(format!("{begin}{}{middle}{tail}", text.get(new_part.clone())?))
 }
 
-/// Words beside an hour that do not say in which half of the day it is.
+/// Words beside an hour that say nothing else about it.
 const HOUR_WORDS: [&str; 21] = [
     "at",
     "um",
@@ -64,12 +64,6 @@ const HOUR_WORDS: [&str; 21] = [
 
 /// Articles that may stand before a number.
 const ARTICLES: &str = "the|der|die|den|dem|am|el|los|le|les|il|lo|o|os|de|het|on";
-
-/// Whether a time does not say in which half of the day it is: "at 3", "3:30".
-pub fn is_bare_hour(time: &str) -> bool {
-    let is_neutral = |token: &Token| token.kind != TokenKind::Word || HOUR_WORDS.contains(&token.text.as_str());
-    split_tokens(time).iter().all(is_neutral)
-}
 
 /// A number in a text.
 struct Place {
@@ -157,16 +151,7 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_bare_hour, restate_number};
-
-    #[test]
-    fn a_bare_hour_may_be_in_either_half_of_the_day() {
-        for (text, expected) in
-            [("at 3", true), ("3:30", true), ("um 3 Uhr", true), ("a las 3", true), ("3 pm", false), ("3 in the morning", false)]
-        {
-            assert_eq!(is_bare_hour(text), expected, "{text}");
-        }
-    }
+    use super::restate_number;
 
     #[test]
     fn a_corrected_number_keeps_what_belongs_to_it() {

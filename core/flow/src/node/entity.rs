@@ -140,8 +140,9 @@ impl<'c> Turn<'c> {
         let is_read = self.state.filled_slots.iter().any(|slot| slot.place.is_empty() && slot.variable == data.variable.to_string());
         let from_message =
             from_message.filter(|found| existing.is_none_or(|existing| found.is_named && !is_read && *existing != found.value));
+        let text = trigger.map(|it| it.text.clone()).unwrap_or_default();
         let found = match from_message {
-            Some(found) => found,
+            Some(found) => TriggerValue { value: self.fit_half_of_day(data, &text, found.value), ..found },
             None if has_value || !self.view().is_prefilled(data) => return Err(UnfilledReason::NoValue),
             None => self.take_pending_value(data).ok_or(UnfilledReason::NoValue)?,
         };
@@ -169,6 +170,7 @@ impl<'c> Turn<'c> {
             return self.on_confirmation(node, id, data, awaiting, candidate).await;
         }
         let option = self.view().find_slot_option(&awaiting.options, &entity);
+        let is_typed = option.is_none();
         if option.is_none()
             && let Some(decision) = self.divert_answer(node, id, data, &entity, &awaiting).await
         {
@@ -186,7 +188,10 @@ impl<'c> Turn<'c> {
         };
         self.note_extraction(data, &entity, &found);
         match found {
-            Ok(Some(value)) => self.validate_candidate(node, id, data, value),
+            Ok(Some(value)) => {
+                let value = if is_typed { self.fit_typed_time(data, value) } else { value };
+                self.validate_candidate(node, id, data, value)
+            }
             Err(values) => {
                 self.trace("entity.ambiguous", json!({"node": id, "values": values}));
                 let names: Vec<String> =
@@ -317,6 +322,12 @@ impl<'c> Turn<'c> {
         self.reject_answer(node, id, data, None)
     }
 
+    /// A value of the message, if it is a time in the half of the day that its slot allows.
+    fn fit_typed_time(&mut self, data: &EntityData, value: Value) -> Value {
+        let text = self.view().restated_input();
+        self.fit_half_of_day(data, &text, value)
+    }
+
     /// Validates a value, and confirms it when required.
     fn validate_candidate(&mut self, node: &'c Node, id: &str, data: &EntityData, value: Value) -> SlotDecision {
         if let Some(message) = self.find_violation(data, &value) {
@@ -350,7 +361,10 @@ impl<'c> Turn<'c> {
                 let changed = self.view().read_change(data, &candidate);
                 let has_others = self.read_other_changes(data);
                 return match changed {
-                    Some(changed) => self.validate_candidate(node, id, data, changed),
+                    Some(changed) => {
+                        let changed = self.fit_typed_time(data, changed);
+                        self.validate_candidate(node, id, data, changed)
+                    }
                     None if has_others || consent == Consent::YesBut => {
                         SlotDecision::new(self.ask_for_confirmation(node, data, candidate), SlotReason::ChangesValue)
                     }
@@ -362,6 +376,7 @@ impl<'c> Turn<'c> {
         // "I meant 5", "not Chicago, Boston"
         if let Some(changed) = self.view().read_change(data, &candidate).filter(|_| self.view().is_correction(data)) {
             self.read_other_changes(data);
+            let changed = self.fit_typed_time(data, changed);
             return self.validate_candidate(node, id, data, changed);
         }
         if data.interruptible {
@@ -391,6 +406,7 @@ impl<'c> Turn<'c> {
             let by_type = || if has_type_alone { values.only_free(slot).and_then(|it| it.value.clone()) } else { None };
             let Some(value) = values.named(slot).cloned().or_else(by_type) else { continue };
             has_changes = true;
+            let value = self.fit_typed_time(slot, value);
             if let Some(message) = self.find_violation(slot, &value) {
                 if let Some(message) = message {
                     self.send_question(&message, &[], "");

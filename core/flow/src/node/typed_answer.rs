@@ -31,6 +31,12 @@ impl Turn<'_> {
             Extraction::Value(value) => Ok(Some(value)),
             Extraction::Ambiguous(values) => Err(values.into_iter().map(Value::from).collect::<Vec<Value>>()),
         };
+        // "Four" to the question for a time is one, and a number to no other slot.
+        if found == Ok(None)
+            && let Some(value) = entity.read_answer(answer, self.extraction_context())
+        {
+            return Ok(Some(value));
+        }
         let places = entity.find_items(answer, self.extraction_context());
         // Numbers in a row are a telephone number or the like.
         if data.entity == "@number" && are_in_a_row(&places, answer) {

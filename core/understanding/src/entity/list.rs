@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use convengine_text::language::{language_of, stem};
+use convengine_text::language::{is_own_word, language_of, stem};
 use convengine_text::phrase::{Phrase, PlacedPhrase};
 use rust_stemmers::Stemmer;
 
@@ -124,10 +124,15 @@ impl ListEntity {
         language_of(&self.locale).map(Stemmer::create)
     }
 
+    /// The stem of a word, or the word itself where it is no form of others: "morgen" (tomorrow) is none of "morgens".
+    fn stem_of(&self, word: &str, stemmer: Option<&Stemmer>) -> String {
+        if is_own_word(word, &self.locale) { word.to_owned() } else { stem(word, stemmer) }
+    }
+
     fn add_spelling(&mut self, written: &str, value: usize, stemmer: Option<&Stemmer>) {
         let words = Phrase::without_accents(written).tokens().to_vec();
         let Some(first) = words.first() else { return };
-        let mut stems: Vec<String> = words.iter().map(|it| stem(it, stemmer)).collect();
+        let mut stems: Vec<String> = words.iter().map(|it| self.stem_of(it, stemmer)).collect();
         if stems == words {
             stems.clear();
         }
@@ -233,7 +238,7 @@ impl ListEntity {
     /// The spellings that fit without an error.
     fn find_exact(&self, words: &[String]) -> Vec<ListMatch> {
         let stemmer = self.stemmer();
-        let stems: Vec<String> = words.iter().map(|word| stem(word, stemmer.as_ref())).collect();
+        let stems: Vec<String> = words.iter().map(|word| self.stem_of(word, stemmer.as_ref())).collect();
         let mut matches = Vec::new();
         for (at, (word, word_stem)) in words.iter().zip(&stems).enumerate() {
             let mut add = |number: usize, length: usize, fit: Fit| {
@@ -254,7 +259,7 @@ impl ListEntity {
             let mut joined = String::new();
             for (length, next) in words.iter().skip(at).take(MAX_JOINED_WORDS).enumerate() {
                 joined.push_str(next);
-                let joined_stem = if length == 0 { word_stem.clone() } else { stem(&joined, stemmer.as_ref()) };
+                let joined_stem = if length == 0 { word_stem.clone() } else { self.stem_of(&joined, stemmer.as_ref()) };
                 for (key, fit) in [(&joined, Fit::Joined), (&joined_stem, Fit::Inflected)] {
                     for number in self.by_joined.numbers(key) {
                         if self.spellings.get(number).is_some_and(|it| !begins(words, &it.words)) {
@@ -270,10 +275,16 @@ impl ListEntity {
     /// The spellings that fit with errors.
     fn find_near(&self, words: &[String]) -> Vec<ListMatch> {
         let letters: Vec<Vec<char>> = words.iter().map(|word| word.chars().collect()).collect();
+        let own_words: Vec<bool> = words.iter().map(|word| is_own_word(word, &self.locale)).collect();
         let mut matches = Vec::new();
         for spelling in &self.spellings {
             let count = spelling.words.len();
             for at in 0..(words.len() + 1).saturating_sub(count) {
+                let mut pairs = words.iter().zip(&own_words).skip(at).zip(&spelling.words);
+                // "Morgen" is no typing error of "morgens".
+                if pairs.any(|((word, is_own), expected)| word != expected && (*is_own || is_own_word(expected, &self.locale))) {
+                    continue;
+                }
                 let Some(edits) = letters.get(at..at + count).and_then(|words| words_distance(words, &spelling.words, self.max_edits))
                 else {
                     continue;
@@ -412,6 +423,29 @@ mod tests {
         assert_eq!((list.find_whole("premium"), list.find_whole("GOLD")), (None, Some("Gold".to_owned())));
         let clash = |spelling: &str, values: &[&str]| (spelling.to_owned(), values.iter().map(|value| (*value).to_owned()).collect());
         assert_eq!(list.clashes(), [clash("premium", &["Gold", "Silver", "Bronze"]), clash("basic", &["Silver", "Bronze"])]);
+    }
+
+    #[test]
+    fn a_word_with_a_meaning_of_its_own_is_no_form_of_another() {
+        for (locale, synonym, text, expected) in [
+            ("de-DE", "morgens", "Morgens, bitte", true),
+            ("de-DE", "morgens", "morgen", false),
+            ("de-DE", "morgen", "morgen", true),
+            ("de-DE", "morgen", "morgens", false),
+            ("de-DE", "abend", "abends", true),
+            ("de-DE", "früh", "früher", false),
+            ("en-US", "evening", "evenings", true),
+            ("en-US", "evening", "even better", false),
+            ("es-ES", "mesa", "dos mesas", true),
+            ("es-ES", "mesa", "el mes que viene", false),
+            ("it-IT", "prestito", "presto", false),
+        ] {
+            for max_edits in [0, 1] {
+                let list = ListEntity::new(&[("X".to_owned(), vec![synonym.to_owned()])], max_edits, locale);
+                assert_eq!(found_text(list.find(text)) == "X", expected, "{locale}: {synonym}, {text}, {max_edits}");
+                assert_eq!(list.find_whole(synonym).as_deref(), Some("X"), "{locale}: {synonym}");
+            }
+        }
     }
 
     #[test]

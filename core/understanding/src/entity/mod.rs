@@ -50,6 +50,8 @@ pub struct ExtractionContext<'s> {
 pub struct DayOptions {
     /// Which day is meant where several fit.
     pub direction: Direction,
+    /// Whether days in the other direction are not valid. Entities read them all the same, so that the slot can say so.
+    pub is_direction_bound: bool,
     /// How precise a value is at most: a day is cut to its month or its year.
     pub min_grain: Grain,
     /// How precise a value is at least. With `Month`, `March 2027` is a value.
@@ -212,6 +214,15 @@ impl Entity {
                     Extraction::Value(_) | Extraction::NotFound => Extraction::NotFound,
                 },
             },
+        }
+    }
+
+    /// Reads a text that is the whole answer to a question for this type, where [`Entity::extract`] finds nothing: "four" for a time.
+    pub fn read_answer(&self, text: &str, context: ExtractionContext<'_>) -> Option<Value> {
+        match self {
+            Entity::System(system, options) => system.read_answer(text, context, *options),
+            Entity::Several(one) => Some(Value::Array(vec![one.read_answer(text, context)?])),
+            Entity::List(_) | Entity::Patterns(_) => None,
         }
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use convengine_text::date::Date;
-use convengine_values::{Consent, Context, Direction, Kind, Parse, Reading, read_consent, read_whole};
+use convengine_values::{Consent, Context, Direction, Kind, Parse, Reading, read_answer, read_consent, read_whole};
 use serde_json::{Map, Value};
 
 use super::{DayOptions, ExtractionContext, Grain, email, money, phone, text_list, url};
@@ -190,6 +190,13 @@ impl SystemEntity {
                 first.filter(|found| found.1 == (0..text.len())).map(|it| it.0)
             }
         }
+    }
+
+    /// Reads a text that is the whole answer to a question for this type.
+    pub(super) fn read_answer(self, text: &str, context: ExtractionContext<'_>, options: DayOptions) -> Option<Value> {
+        let Reader::Grammar(kind) = self.reader() else { return None };
+        let value = read_answer(kind, text, &values_context(context, options.direction))?;
+        Some(if kind == Kind::Date { cut_to_grain(value.as_str()?, options.min_grain).into() } else { value })
     }
 
     /// Returns the values of a trimmed text with their places, also the two ends of ranges; none for types that read a text as a whole.

@@ -573,13 +573,18 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{year} / {month} / {day}", Action::Calendar),
                 ("{year} / {day} / {month}", Action::Calendar),
                 ("(el)? ultimo dia (de este|del|del presente) mes", Action::MonthEdge(-1, 0)),
-                ("(a|al|el)? (fin|final) (de|del|de este) mes", Action::MonthEdge(-1, 0)),
+                ("(a|al|el)? (fin|final) (de|del|de este) mes", Action::AroundMonthEdge(-1, 0)),
                 (
-                    "(el)? (ultimo dia|fin|final) (de|del)? (proximo mes|mes que viene|mes proximo|mes entrante|siguiente mes|mes siguiente)",
+                    "(el)? ultimo dia (de|del)? (proximo mes|mes que viene|mes proximo|mes entrante|siguiente mes|mes siguiente)",
                     Action::MonthEdge(-1, 1),
                 ),
+                (
+                    "(el)? (fin|final) (de|del)? (proximo mes|mes que viene|mes proximo|mes entrante|siguiente mes|mes siguiente)",
+                    Action::AroundMonthEdge(-1, 1),
+                ),
                 ("(el)? ultimo dia (del|de)? (mes pasado|pasado mes|mes anterior|ultimo mes)", Action::MonthEdge(-1, -1)),
-                ("(el)? (ultimo dia|fin|final) (de|del mes de) {month} (de|del)? {year}?", Action::MonthEdge(-1, 0)),
+                ("(el)? ultimo dia (de|del mes de) {month} (de|del)? {year}?", Action::MonthEdge(-1, 0)),
+                ("(el)? (fin|final) (de|del mes de) {month} (de|del)? {year}?", Action::AroundMonthEdge(-1, 0)),
                 (
                     "(el)? (primer dia|primero) (de|del)? (proximo mes|mes que viene|mes proximo|mes entrante|siguiente mes|mes siguiente)",
                     Action::MonthEdge(1, 1),

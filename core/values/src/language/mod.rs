@@ -1,5 +1,6 @@
 //! Languages as data: one file each. Words are folded: lower case, without accents, hyphens and apostrophes as blanks.
 
+pub(crate) mod answer_words;
 pub(crate) mod choice_words;
 pub(crate) mod command_words;
 mod de;
@@ -7,6 +8,7 @@ mod en;
 mod es;
 mod fr;
 mod hi;
+pub(crate) mod hour_words;
 mod it;
 mod nl;
 mod pt;

@@ -191,9 +191,9 @@ impl Described for DayOptions {
 impl Members for DayOptions {
     const LISTS: &'static [&'static [MemberShape]] = &[&[
         MemberShape {
-            default: r#""future""#,
             title: "Direction",
-            help: "Which day is meant where several fit: \"5 May\" is a birthday in the past.",
+            help: "Which day is meant where several fit: \"5 May\" is a birthday in the past. `future` and `past` also refuse days on the other \
+                   side of today. Without it, the next day is meant, and none is refused.",
             ..MemberShape::new("direction", Shape::Enum(&["future", "past", "nearest"]))
         },
         MemberShape {
@@ -215,6 +215,7 @@ impl Members for DayOptions {
         let min_grain = grain("min_grain");
         Some(DayOptions {
             direction: fields.keyword("direction", &[("past", Direction::Past), ("nearest", Direction::Nearest)]).unwrap_or_default(),
+            is_direction_bound: fields.keyword("direction", &[("future", true), ("past", true)]).unwrap_or_default(),
             min_grain,
             max_grain: grain("max_grain").max(min_grain),
         })

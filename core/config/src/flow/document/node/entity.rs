@@ -131,7 +131,7 @@ impl EntityData {
     /// What tells the type of its values from others.
     pub fn type_key(&self) -> String {
         let several = if self.multiple { " several" } else { "" };
-        let DayOptions { direction, min_grain, max_grain } = self.day_options;
+        let DayOptions { direction, min_grain, max_grain, .. } = self.day_options;
         let direction = if direction == Direction::Future { String::new() } else { format!(" {direction:?}") };
         let grains = if max_grain == Grain::Day { String::new() } else { format!(" {min_grain:?} {max_grain:?}") };
         format!("{}{several}{direction}{grains}", self.entity)

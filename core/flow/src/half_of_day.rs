@@ -1,0 +1,80 @@
+//! Times that do not say in which half of the day they are, where the rules of their slot leave only one (docs/spec/flows.md#4.4).
+
+use std::ops::Range;
+
+use convengine_config::flow::document::EntityData;
+use convengine_understanding::entity::{Entity, EntityMatch};
+use convengine_values::is_bare_hour;
+use serde_json::{Value, json};
+
+use super::turn::Turn;
+use super::view::SessionView;
+
+impl Turn<'_> {
+    /// The time in the other half of the day, if the message leaves the half open and only that one is allowed: of "half past two", 14:30
+    /// where a slot takes times from 8 to 6. All other values stay as they are.
+    pub(super) fn fit_half_of_day(&mut self, data: &EntityData, text: &str, value: Value) -> Value {
+        if self.view().is_half_open(&data.entity, text, &value) { self.to_allowed_half(data, value) } else { value }
+    }
+
+    /// A time of which no words say the half of the day, in the only half that is allowed.
+    pub(super) fn to_allowed_half(&mut self, data: &EntityData, value: Value) -> Value {
+        let Some(other) = in_other_half(&value) else { return value };
+        if !self.is_allowed(data, &value) && self.is_allowed(data, &other) { other } else { value }
+    }
+}
+
+impl SessionView<'_, '_> {
+    /// Whether a value of a type is a time of a message that nowhere says in which half of the day it is.
+    pub(super) fn is_half_open(&self, entity: &str, text: &str, value: &Value) -> bool {
+        if !matches!(entity, "@time" | "@datetime") {
+            return false;
+        }
+        let find = |name: &str| {
+            let entity = Entity::from_system_name(name);
+            entity.map(|it| it.find_all(text, self.extraction_context())).unwrap_or_default()
+        };
+        let mut found: Vec<EntityMatch> = find(entity);
+        if entity == "@time" {
+            found.extend(self.times_of_moments(text));
+        }
+        let mut places: Vec<Range<usize>> = found.into_iter().filter(|it| it.value.as_ref() == Some(value)).map(|it| it.range).collect();
+        let answer = || Entity::from_system_name(entity)?.read_answer(text, self.extraction_context());
+        // "Three" has no place of a time, but may be an answer as a whole.
+        if places.is_empty() && answer().as_ref() == Some(value) {
+            places.push(0..text.len());
+        }
+        let days: Vec<Range<usize>> = find("@date").into_iter().map(|it| it.range).collect();
+        !places.is_empty() && places.iter().all(|place| is_bare_hour(text, place, &days, &self.state.locale))
+    }
+}
+
+/// The same time twelve hours later; `None` for what is no time, and for one in the afternoon.
+fn in_other_half(value: &Value) -> Option<Value> {
+    let text = value.as_str()?;
+    let (day, time) = text.find('T').map_or(("", text), |at| text.split_at(at + 1));
+    let (hour, rest) = time.split_once(':')?;
+    let hour = hour.parse::<u32>().ok().filter(|hour| *hour < 12)?;
+    Some(json!(format!("{day}{:02}:{rest}", hour + 12)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_the_first_half_has_another_in_the_second() {
+        for (time, other) in [
+            ("02:30", Some("14:30")),
+            ("00:45", Some("12:45")),
+            ("11:59:30", Some("23:59:30")),
+            ("2026-01-05T03:00", Some("2026-01-05T15:00")),
+            ("12:00", None),
+            ("14:30", None),
+            ("2026-01-05", None),
+        ] {
+            assert_eq!(in_other_half(&json!(time)), other.map(|it| json!(it)), "{time}");
+        }
+        assert_eq!(in_other_half(&json!(3)), None);
+    }
+}
