@@ -109,20 +109,18 @@ fn find_unknown_members(row: &TableRow<'_>, text: &str) -> Vec<Issue> {
     let binding: Value = serde_json::from_str(text).unwrap_or_default();
     let Some(call) = binding.get("http") else { return Vec::new() };
     let member = |names: [&str; 2]| names.iter().find_map(|name| call.get(name));
-    let parts: [(&str, Option<&Value>, &[&str], &[&str]); 3] = [
-        ("the HTTP call", Some(call), CALL_MEMBERS, CALL_COLUMNS),
-        ("the auth of the HTTP call", member(["auth", "auth_ref"]), AUTH_MEMBERS, AUTH_ALIASES),
-        ("the response of the HTTP call", member(["response", "response_mapping"]), RESPONSE_MEMBERS, &[]),
-    ];
     let mut issues = Vec::new();
-    for (part, value, members, aliases) in parts {
+    let mut check = |part: &str, value: Option<&Value>, members: &[&str], aliases: &[&str]| {
         // A secret or a mode may stand alone, as text.
         let names = value.and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str());
         issues.extend(names.filter(|name| !members.contains(name) && !aliases.contains(name)).map(|name| {
             let reason = format!("{part} has the unknown member '{name}', which has no effect");
             Issue::warning(row.path("binding"), reason, format!("use {}", members.join(", "))).with_rule(UNKNOWN_MEMBER)
         }));
-    }
+    };
+    check("the HTTP call", Some(call), CALL_MEMBERS, CALL_COLUMNS);
+    check("the auth of the HTTP call", member(["auth", "auth_ref"]), AUTH_MEMBERS, AUTH_ALIASES);
+    check("the response of the HTTP call", member(["response", "response_mapping"]), RESPONSE_MEMBERS, &[]);
     issues
 }
 

@@ -14,11 +14,11 @@ impl Turn<'_> {
     /// The time in the other half of the day, if the message leaves the half open and only that one is allowed: of "half past two", 14:30
     /// where a slot takes times from 8 to 6. All other values stay as they are.
     pub(super) fn fit_half_of_day(&mut self, data: &EntityData, text: &str, value: Value) -> Value {
-        if self.view().is_half_open(&data.entity, text, &value) { self.to_allowed_half(data, value) } else { value }
+        if self.view().is_half_open(&data.entity, text, &value) { self.choose_half(data, value) } else { value }
     }
 
     /// A time of which no words say the half of the day, in the only half that is allowed.
-    pub(super) fn to_allowed_half(&mut self, data: &EntityData, value: Value) -> Value {
+    pub(super) fn choose_half(&mut self, data: &EntityData, value: Value) -> Value {
         let Some(other) = in_other_half(&value) else { return value };
         if !self.is_allowed(data, &value) && self.is_allowed(data, &other) { other } else { value }
     }

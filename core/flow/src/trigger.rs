@@ -77,7 +77,7 @@ impl Turn<'_> {
             Some(message.values.remove(at))
         })?;
         self.state.pending_values.retain(|it| !it.values.is_empty());
-        let value = if found.is_half_open { self.to_allowed_half(data, found.value) } else { found.value };
+        let value = if found.is_half_open { self.choose_half(data, found.value) } else { found.value };
         Some(TriggerValue { value, range: None, source: "earlier_message", is_named: true })
     }
 

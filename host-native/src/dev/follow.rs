@@ -38,7 +38,7 @@ pub(super) struct Follower {
 impl Follower {
     /// Takes over what is saved, until it is aborted. The first look finds all files new.
     pub async fn run(&self) {
-        let (mut known, mut imported) = (Fingerprint::new(), ImportedPacks::default());
+        let (mut known, mut imported) = (Fingerprint::new(), ImportedPacks::new(self.has_own_database()));
         loop {
             let seen = self.look().await;
             // Editors write in several steps: what is still changing is taken over at the next look.
@@ -51,6 +51,13 @@ impl Follower {
             }
             sleep(LOOK_INTERVAL).await;
         }
+    }
+
+    /// Whether the database is a file in the folder of the project.
+    fn has_own_database(&self) -> bool {
+        let file = self.settings.database.sqlite_file().and_then(|it| it.canonicalize().ok());
+        let folder = self.folder.path().canonicalize().ok();
+        file.zip(folder).is_some_and(|(file, folder)| file.starts_with(folder))
     }
 
     async fn look_again(&self) -> Fingerprint {
@@ -109,7 +116,7 @@ impl Follower {
         report.document_issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
         let llm = &self.settings.llm;
         if llm.model_specs.is_empty() || llm.is_off() {
-            let calls = find_model_calls(&parsed.pack.tables, &self.settings.tree);
+            let calls = find_model_calls(&whole.pack.tables, &self.settings.tree);
             calls.iter().for_each(|it| print_error_line!("{name}: {it}"));
         }
         print_line!("{name} imported");

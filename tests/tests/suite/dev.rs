@@ -35,7 +35,9 @@ impl Project {
         }
         env.write("project/talks/order.talk", TALK);
         let folder = env.path("project").display().to_string();
-        let server = env.start(&mut env.command(&["dev", &folder, "--listen", "127.0.0.1:0"]));
+        // In the folder, as in a new project.
+        let database = format!("sqlite:{}", env.path("project/.convengine/dev.db").display());
+        let server = env.start(&mut env.command(&["dev", &folder, "--listen", "127.0.0.1:0", "--database", &database]));
         Project { env, server }
     }
 

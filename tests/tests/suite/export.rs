@@ -101,16 +101,14 @@ fn an_exported_configuration_imports_unchanged() {
 }
 
 #[test]
-fn scripted_answers_are_those_of_the_last_pack_and_checked() {
+fn scripted_answers_are_replaced_kind_by_kind_and_checked() {
     let env = TestEnv::with_pack(&full_pack());
     let exported = || serde_json::from_str::<Value>(&export(&env)).unwrap();
     let import = |pack: Value| env.run(&["import", &env.write_pack("other.json", &pack)]);
     assert_eq!(import(json!({"name": "n", "tools": {"one": {"text": "1"}}, "containers": {}})).code, 0);
     let pack = exported();
-    assert_eq!(pack["tools"], json!({"one": {"text": "1"}}));
-    for member in ["tasks", "containers", "http"] {
-        assert!(pack.get(member).is_none(), "{member}");
-    }
+    assert_eq!((&pack["tasks"], &pack["tools"]), (&full_pack()["tasks"], &json!({"one": {"text": "1"}})));
+    assert!(pack.get("containers").is_none());
     let before = env.sql().dump();
     let bad = json!({"name": "n", "tasks": {"a:b": {"reslt": 1}}, "tools": {"t": {}}, "tables": {"ce_memory": [], "cv_script": []}});
     let refused = import(bad);
@@ -120,23 +118,6 @@ fn scripted_answers_are_those_of_the_last_pack_and_checked() {
     }
     assert_eq!(import(json!({"name": "n", "tasks": [1]})).code, 1);
     assert_eq!(env.sql().dump(), before);
-}
-
-#[test]
-fn a_pack_is_not_answered_for_by_an_earlier_one() {
-    let mut pack = pack_with_task(Some(" by a script"));
-    let env = TestEnv::with_pack(&pack);
-    let server = env.serve(&REGEX_ONLY);
-    let answer = || server.say(&uuid::Uuid::new_v4().to_string(), "hello")["payload"]["value"].clone();
-    assert_eq!(answer(), "Ask me about orders by a script.");
-    pack.as_object_mut().unwrap().remove("tasks");
-    let file = env.write_pack("next.json", &pack);
-    let dry = env.run(&[&["import", &file, "--dry-run"][..], &REGEX_ONLY].concat());
-    assert!(dry.stdout.contains("tasks: 1 removed"), "{dry:?}");
-    assert_eq!(env.run(&["import", &file]).code, 0);
-    assert_eq!(server.request("POST", "/api/v1/cache/refresh", &[], "").status, 200);
-    // The service is called, which cannot be reached.
-    assert_eq!(answer(), "Ask me about orders.");
 }
 
 #[test]

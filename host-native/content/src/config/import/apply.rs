@@ -108,7 +108,7 @@ impl ImportReport {
     }
 }
 
-/// Imports a pack, replacing the rows of its tables and all scripted answers; a dry run changes nothing.
+/// Imports a pack, replacing the rows of its tables; a dry run changes nothing.
 ///
 /// # Errors
 /// Exit code 1 with a line for each problem that prevents storing the pack, 3 if the database cannot be used; nothing is changed then.

@@ -1,4 +1,4 @@
-//! `convengine import`: atomically replaces the tables that a pack contains, and the scripted answers.
+//! `convengine import`: atomically replaces the tables and scripted answers that a pack contains.
 
 mod apply;
 pub mod documents;

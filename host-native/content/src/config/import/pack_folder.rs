@@ -11,8 +11,10 @@ const SERVER_TABLE: &str = "ce_mcp_server";
 const APPROVAL_TABLES: [&str; 2] = ["cv_mcp_tool", TOOL_TABLE];
 
 impl ParsedPack {
-    /// Adds what other packs have and this one lacks: tables, each as the first of them has it, and scripted answers.
+    /// Adds what other packs have and this one lacks: tables, each as the first of them has it, and scripted answers. Those of the database
+    /// that no pack has are left out of an import by that.
     pub fn add_missing(&mut self, others: &[&ParsedPack]) {
+        self.scripts.add_absent_kinds();
         for other in others {
             for (table, rows) in &other.pack.tables.0 {
                 // Queries belong to the tools of their pack. An import keeps those whose tools it has.

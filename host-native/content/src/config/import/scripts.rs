@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use convengine_storage::{Connection, script};
 
-/// The members of a pack that hold scripted answers. An absent one is the same as an empty one.
+/// The members of a pack that hold scripted answers; an absent one leaves the stored answers unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct ScriptedReplies {
     tasks: Option<Map>,
     tools: Option<Map>,
     containers: Option<Map>,
-    http: Vec<HttpRule>,
+    http: Option<Vec<HttpRule>>,
 }
 
 /// The members that define a tool's text; a tool has exactly one of them.
@@ -48,6 +48,14 @@ impl ScriptedReplies {
         problems
     }
 
+    /// Adds the kinds that are absent, without answers, so that no stored ones stay.
+    pub fn add_absent_kinds(&mut self) {
+        for replies in [&mut self.tasks, &mut self.tools, &mut self.containers] {
+            replies.get_or_insert_default();
+        }
+        self.http.get_or_insert_default();
+    }
+
     /// Adds the answers of another pack that this one lacks. Rules of HTTP come after those that there are.
     pub fn add_missing(&mut self, other: &ScriptedReplies) {
         let kinds = [(&mut self.tasks, &other.tasks), (&mut self.tools, &other.tools), (&mut self.containers, &other.containers)];
@@ -57,20 +65,23 @@ impl ScriptedReplies {
                 own.entry(name.clone()).or_insert_with(|| reply.clone());
             }
         }
-        self.http.extend(other.http.iter().cloned());
+        self.http.get_or_insert_default().extend(other.http.iter().flatten().cloned());
     }
 
-    /// Replaces the stored answers of all kinds: those of an earlier pack must not answer for this one.
+    /// Replaces the stored answers of each kind that the pack has.
     ///
     /// # Errors
     /// The failure of the database.
     pub async fn store(&self, connection: &mut Connection) -> sqlx::Result<()> {
-        let none = Map::new();
         for (kind, replies) in [("task", &self.tasks), ("tool", &self.tools), ("container", &self.containers)] {
-            script::replace(connection, kind, replies.as_ref().unwrap_or(&none)).await?;
+            if let Some(replies) = replies {
+                script::replace(connection, kind, replies).await?;
+            }
         }
-        let rules = if self.http.is_empty() { none } else { Map::from_iter([("rules".to_owned(), json!(self.http))]) };
-        script::replace(connection, "http", &rules).await
+        match &self.http {
+            Some(rules) => script::replace(connection, "http", &Map::from_iter([("rules".to_owned(), json!(rules))])).await,
+            None => Ok(()),
+        }
     }
 }
 
@@ -138,6 +149,9 @@ mod tests {
         let expected = json!({"tasks": {"a:b": {"result": 1}, "a:c": {"result": 3}}, "tools": {"t": {"text": "x"}}, "containers": {},
             "http": [rule("/a"), rule("/b")]});
         assert_eq!(own, parse(expected));
+        let mut none = parse(json!({}));
+        none.add_absent_kinds();
+        assert_eq!(none, parse(json!({"tasks": {}, "tools": {}, "containers": {}, "http": []})));
     }
 
     #[test]

@@ -39,9 +39,8 @@ pub fn describe() -> Description {
         }),
         &["imported", "is_refused", "changes", "issues", "next"],
     );
-    let about = "Imports a pack: replaces the rows of the tables that it contains and all scripted answers, and saves its documents as \
-        drafts. By default a dry run, which returns the changes and the issues and stores nothing. Show the changes to the user before \
-        you send dry_run=false.";
+    let about = "Imports a pack: replaces the rows of the tables that it contains and saves its documents as drafts. By default a dry run, \
+        which returns the changes and the issues and stores nothing. Show the changes to the user before you send dry_run=false.";
     ("Import a pack", about, input, output)
 }
 
