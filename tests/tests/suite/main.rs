@@ -98,6 +98,7 @@ mod snapshots;
 mod soak;
 mod sockjs;
 mod sources;
+mod spelling;
 mod spend_cap;
 mod start;
 mod stomp;
