@@ -7,6 +7,7 @@ mod ai_agents;
 mod assistants;
 mod attacks;
 mod background;
+mod book_blocks;
 mod browser;
 mod budget;
 mod chain_crash;
