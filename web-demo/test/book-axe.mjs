@@ -17,6 +17,7 @@ const SCREENS = {
   'a guide': { path: 'guide/server.html' },
   'a long reference': { path: 'reference/settings.html' },
   'a concept with a picture': { path: 'concepts/turns.html' },
+  'a specification with a list of its sections': { path: 'spec/chains.html' },
   screenshots: { path: 'guide/simulator.html' },
   'the list of chapters': { path: 'glossary.html', reach: openChapters },
   'a search': { path: '', reach: search },
