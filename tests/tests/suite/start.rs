@@ -18,7 +18,8 @@ use convengine_test_macros::test;
 use convengine_tests::{root, server_binary};
 use uuid::Uuid;
 
-use crate::harness::TIMEOUT;
+use crate::harness::{TIMEOUT, TestEnv};
+use crate::simulator::{members_of, run_page};
 use crate::sources::files;
 
 /// Programs that a page starts in another terminal: the beginning of the command, the printed port, and the beginning of the line that
@@ -405,6 +406,51 @@ fn the_commands_of_guides_answer_as_printed_on_sqlite() {
 #[on(no_database)]
 fn a_new_project_is_made_as_printed() {
     follow("docs/start/new-project.md", 0, 8);
+}
+
+/// The cells of the rows of tables that begin with some text.
+fn rows<'p>(page: &'p str, beginning: &str) -> Vec<Vec<&'p str>> {
+    let lines = page.lines().filter(|line| line.starts_with(beginning));
+    lines.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
+}
+
+#[test]
+#[on(browser)]
+fn the_first_look_at_the_page_in_the_browser_shows_what_the_tutorial_says() {
+    let text = fs::read_to_string(root().join("docs/start/first-page.md")).unwrap();
+    let pattern = text.lines().find(|line| line.starts_with("`$[?(")).expect("the tutorial has no pattern to write").trim_matches('`');
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["tutorial", pattern]);
+    let [recorded, changed] = ["recorded", "changed"].map(|name| members_of(&lines[name][0], "reply"));
+    assert_eq!(recorded[..2], changed[..2], "the first two turns are the same");
+    let turns = ["| 3 |", "| 4 |", "| 5 |"].map(|beginning| rows(&text, beginning).remove(0));
+    for (turn, row) in (3..).zip(turns) {
+        for (reply, printed) in [(recorded[turn - 1], row[2]), (changed[turn - 1], row[3])] {
+            let opening = printed.trim_matches('"').trim_end_matches('…').trim_end();
+            assert!(reply.as_str().unwrap().starts_with(opening), "turn {turn}: {opening}: {reply}");
+        }
+    }
+    let columns = rows(&text, "| `");
+    assert_eq!(columns.len(), 4, "{columns:?}");
+    for (name, value) in columns.iter().flat_map(|row| row[0].split(", ").zip(row[1].split(", "))) {
+        assert_eq!(lines["rule"][0][name.trim_matches('`')], value.trim_matches('`'), "{name}");
+    }
+
+    let said = |name: &str| lines[name][0].as_str().unwrap();
+    assert!(said("matched").contains("\nmatched\nce_rule 1\n"), "{}", said("matched"));
+    assert!(said("branches").contains("Branch 1") && said("branches").contains("Branch 2"), "{}", said("branches"));
+    for part in ["\ndid not match\nce_rule 1\n", "context.amount = 8000"] {
+        assert!(said("unmatched").contains(part), "{part}: {}", said("unmatched"));
+    }
+    for part in ["This row in turn 3", "did not match", "8000", "No issues."] {
+        assert!(said("row").contains(part), "{part}: {}", said("row"));
+    }
+    let [recorded, refused, timed_out] = ["recorded", "refused", "timedOut"].map(|name| members_of(&lines[name][0], "hash"));
+    assert!(recorded[..4] == refused[..4] && recorded[4] != refused[4], "only turn 5 is another one");
+    assert!(recorded[..4] == timed_out[..4] && recorded[4] != timed_out[4], "only turn 5 is another one");
+    assert_eq!(lines["timedOut"][0][4]["state"], "SUBMITTING", "the application is not handed in");
+    let dialogs: Vec<&str> = lines["dialog"].iter().filter_map(serde_json::Value::as_str).collect();
+    assert!(dialogs[0].contains("URL fragment") && dialogs[1].contains("convengine test loan.talk"), "{dialogs:?}");
 }
 
 #[test]
