@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::harness::TestEnv;
 use crate::simulator::{hashes, members_of, run_page, run_script};
+use crate::sources::{files, read};
 
 #[test]
 #[on(browser)]
@@ -69,4 +70,25 @@ fn the_screens_of_the_page_in_the_browser_pass_axe() {
 #[on(browser)]
 fn the_pages_of_the_book_in_the_browser_pass_axe() {
     assert_axe_finds_nothing("book-axe.mjs", 8);
+}
+
+/// Screen readers say the heading of a column before each of its cells.
+#[test]
+#[on(no_database)]
+fn tables_of_the_book_name_their_columns() {
+    let mut nameless = Vec::new();
+    let mut count = 0;
+    for path in files("docs", &[".md"]) {
+        let text = read(&path);
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, pair) in lines.windows(2).enumerate() {
+            let is_head = pair[0].starts_with('|') && pair[1].starts_with("|-") && pair[1].chars().all(|it| matches!(it, '|' | '-' | ':'));
+            count += usize::from(is_head);
+            if is_head && pair[0].trim_matches('|').split('|').any(|cell| cell.trim().is_empty()) {
+                nameless.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(nameless.is_empty(), "columns without a heading:\n{}", nameless.join("\n"));
+    assert!(count > 300, "only {count} tables were found");
 }

@@ -38,7 +38,7 @@ const END: &str = "=== end of the command ===";
 /// Variables that would change what the commands do.
 const VARIABLES: [&str; 5] = ["CONVENGINE_DATABASE", "CONVENGINE_LLM", "CONVENGINE_SET", "CONVENGINE_SETTINGS", "CONVENGINE_TENANT"];
 
-/// Kinds of blocks that are not followed.
+/// Kinds of blocks of guides that are not followed.
 const NOT_FOLLOWED: [&str; 7] = ["js", "json", "python", "rust", "text", "toml", "transcript"];
 
 /// What takes the place of the root of the repository in the commands of [`GUIDES`].
@@ -100,13 +100,13 @@ pub fn followed_pages() -> impl Iterator<Item = &'static str> {
     tutorials.into_iter().chain(CONCEPTS).chain(GUIDES.map(|it| it.0))
 }
 
-/// What a page shows of the output of a command.
-#[derive(Clone, Copy, PartialEq)]
-enum Shown {
-    /// All of it.
-    Whole,
-    /// All of it or nothing.
-    WholeOrNothing,
+/// How a page is followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Page {
+    /// Every block is followed, and every output is printed.
+    Tutorial,
+    /// An output may be left out, and there may be blocks that are checked elsewhere.
+    Guide,
 }
 
 /// A part of a page that has to be followed.
@@ -124,7 +124,7 @@ struct Step {
 }
 
 /// Reads the blocks of a page.
-fn blocks(page: &str) -> Vec<Block> {
+fn blocks(page: &str, kind: Page) -> Vec<Block> {
     let mut lines = page.lines();
     let mut found = Vec::new();
     while let Some(info) = lines.by_ref().find_map(|it| it.strip_prefix("```")) {
@@ -132,7 +132,7 @@ fn blocks(page: &str) -> Vec<Block> {
         found.push(match info.split_once(" file=") {
             Some(("json" | "talk" | "python", name)) => Block::File { name: name.into(), text: text.join("\n") + "\n" },
             None if info == "console" => Block::Console(steps(&text)),
-            None if NOT_FOLLOWED.contains(&info) || info.ends_with(" elsewhere") => continue,
+            None if kind == Page::Guide && (NOT_FOLLOWED.contains(&info) || info.ends_with(" elsewhere")) => continue,
             _ => panic!("no test runs blocks of the kind '{info}'"),
         });
     }
@@ -301,9 +301,9 @@ impl Terminal {
     }
 
     /// Follows the text of a page; returns the numbers of files and commands.
-    fn follow(&mut self, page: &str, text: &str, shown: Shown) -> (usize, usize) {
+    fn follow(&mut self, page: &str, text: &str, kind: Page) -> (usize, usize) {
         let (mut files, mut commands) = (0, 0);
-        for block in blocks(text) {
+        for block in blocks(text, kind) {
             match block {
                 Block::File { name, text } => {
                     fs::write(self.folder.join(name), text).unwrap();
@@ -312,7 +312,7 @@ impl Terminal {
                 Block::Console(steps) => {
                     for Step { command, output: printed } in steps {
                         let (code, output) = self.run(&command);
-                        let is_left_out = shown == Shown::WholeOrNothing && printed.is_empty();
+                        let is_left_out = kind == Page::Guide && printed.is_empty();
                         assert!(is_left_out || is_like(&printed, &output), "{page}: {command}\nprinted:\n{printed}\nfound:\n{output}");
                         // `lint` and `replay` end with 1 when they have something to say.
                         assert!(code == 0 || code == 1 && !printed.is_empty(), "{page}: {command} ends with {code}");
@@ -340,7 +340,7 @@ impl Drop for Terminal {
 /// Follows a page that has at least so many files and commands.
 fn follow(page: &str, least_files: usize, least_commands: usize) {
     let text = fs::read_to_string(root().join(page)).unwrap();
-    let (files, commands) = Terminal::open().follow(page, &text, Shown::Whole);
+    let (files, commands) = Terminal::open().follow(page, &text, Page::Tutorial);
     assert!(files >= least_files && commands >= least_commands, "{page} has {files} files and {commands} commands");
 }
 
@@ -355,7 +355,7 @@ pub fn follow_example(folder: &str, change: impl FnOnce(String) -> String) {
         }
     }
     let text = fs::read_to_string(terminal.folder.join("README.md")).unwrap();
-    let (_, commands) = terminal.follow(folder, &change(text), Shown::Whole);
+    let (_, commands) = terminal.follow(folder, &change(text), Page::Tutorial);
     assert!(commands > 0, "the README of {folder} has no commands");
 }
 
@@ -380,7 +380,7 @@ fn concepts_go_on_from_the_first_pack_as_printed_on_sqlite() {
     let mut terminal = Terminal::open();
     for page in ["docs/start/first-pack.md"].into_iter().chain(CONCEPTS) {
         let text = fs::read_to_string(root().join(page)).unwrap();
-        let (_, commands) = terminal.follow(page, &text, Shown::Whole);
+        let (_, commands) = terminal.follow(page, &text, Page::Tutorial);
         assert!(commands > 0, "{page} has no commands");
     }
 }
@@ -397,7 +397,7 @@ fn the_commands_of_guides_answer_as_printed_on_sqlite() {
             assert_eq!(code, 0, "{page}: {command}: {output}");
         }
         let text = fs::read_to_string(root().join(page)).unwrap();
-        let (_, commands) = terminal.follow(page, &text, Shown::WholeOrNothing);
+        let (_, commands) = terminal.follow(page, &text, Page::Guide);
         assert!(commands > 0, "{page} has no commands");
     }
 }
@@ -469,7 +469,7 @@ fn blocks_of_a_page_are_read() {
     let step = |command: &str, output: &str| Step { command: command.into(), output: output.into() };
     let page = "text\n```toml\na = 1\n```\n```console elsewhere\n$ zero\n```\n```json file=a.json\n{}\n```\n```console\n$ one \\\n    -d 2\nout\n\nput\n$ three\n$ four\nend \\\n```\n";
     let console = Block::Console(vec![step("one \\\n    -d 2", "out\n\nput"), step("three", ""), step("four", "end \\")]);
-    assert_eq!(blocks(page), [Block::File { name: "a.json".into(), text: "{}\n".into() }, console]);
+    assert_eq!(blocks(page, Page::Guide), [Block::File { name: "a.json".into(), text: "{}\n".into() }, console]);
     for (printed, text, like) in [
         ("", "", true),
         ("", "a", false),
