@@ -6,15 +6,14 @@
  * Prints a line for each screen and look: `{"screen", "look", "violations": [{"id", "help", "nodes"}]}`.
  */
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { addAxe, resize, RULES, SIZES, violations } from './axe-rules.mjs';
 import { firstLine, textEditor, withPage } from './chromium.mjs';
 import { stubMcp } from './simulator/mcp-stub.mjs';
 
 const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { screenshots: { type: 'string' } } });
 const [base] = positionals;
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** How to reach each screen from a freshly opened page. */
 const SCREENS = {
@@ -195,14 +194,6 @@ const SCREENS = {
   },
 };
 
-const SIZES = ['360x780', '1440x900'];
-
-/** What is checked of a screen, and what can differ between its colors. */
-const RULES = {
-  light: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
-  dark: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] },
-};
-
 // Two browsers, one for every second screen.
 const names = Object.keys(SCREENS);
 await Promise.all([0, 1].map((at) => withPage(base, { size: SIZES[0] }, (page) => screens(page, names.filter((_, it) => it % 2 === at)))));
@@ -219,8 +210,7 @@ async function screens(page, names) {
     await SCREENS[name](page).catch((error) => {
       throw new Error(`${name}: ${firstLine(error.message)}`);
     });
-    // Evaluated through the debugger, to which the page's content policy does not apply.
-    await page.evaluate(axe);
+    await addAxe(page);
     for (const size of SIZES) {
       await resize(page, size);
       for (const colorScheme of ['light', 'dark']) {
@@ -231,18 +221,6 @@ async function screens(page, names) {
       }
     }
   }
-}
-
-/** Resizes the page, and waits until it is laid out anew. */
-async function resize(page, size) {
-  const [width, height] = size.split('x').map(Number);
-  await page.setViewportSize({ width, height });
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-}
-
-async function violations(page, runOnly) {
-  const { violations: found } = await page.evaluate((runOnly) => globalThis.axe.run({ runOnly, resultTypes: ['violations'], preload: false }), runOnly);
-  return found.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((it) => it.target.join(' ')) }));
 }
 
 /** The page opens with the played loan. */

@@ -11,6 +11,7 @@
  *   node test/simulator.mjs BASE_URL row PACK.json TABLE COLUMN FROM TO   plays a pack and replaces a text in a cell of it
  *   node test/simulator.mjs BASE_URL failures TURNS EFFECT FAULT   fails each effect of turns of the loan, and then one of the last of them
  *   node test/simulator.mjs BASE_URL keyboard                   the first minute by keyboard alone
+ *   node test/simulator.mjs BASE_URL tutorial PATTERN           the tutorial of the documentation, with the pattern that it writes into a rule
  *   node test/simulator.mjs BASE_URL story                      the first view, two conversations, and a cancelled turn
  *   node test/simulator.mjs BASE_URL stored                     sessions that the browser keeps
  *   node test/simulator.mjs BASE_URL talks                      exports conversations and opens them again
@@ -30,6 +31,7 @@ import { join } from 'node:path';
 import { blankEditor, withPage } from './chromium.mjs';
 import { print, shown, turns } from './simulator/common.mjs';
 import { failures } from './simulator/faults.mjs';
+import { tutorial } from './simulator/first-page.mjs';
 import { flow } from './simulator/flow.mjs';
 import { keyboard } from './simulator/keyboard.mjs';
 import { mcp } from './simulator/mcp.mjs';
@@ -43,7 +45,7 @@ import { story } from './simulator/story.mjs';
 import { talks } from './simulator/talks.mjs';
 
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks, knowledge, desk, scripts, phrases, run, workflow, mcp };
+const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks, knowledge, desk, scripts, phrases, run, tutorial, workflow, mcp };
 
 // The console names each refusal of the server.
 const tolerated = what === 'mcp' ? /status of 409 / : /^$/;

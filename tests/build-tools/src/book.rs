@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use mdbook_driver::MDBook;
 use mdbook_driver::book::BookItem;
 
@@ -17,6 +17,16 @@ const FOLDER: &str = "docs";
 /// The folder of the book with copies of files outside the documentation that it cites.
 const OUTSIDE: &str = "files";
 
+/// The list of the chapters alone, for browsers without scripts.
+const LIST_OF_CHAPTERS: &str = "toc.html";
+
+/// What the template of mdBook has, and what takes its place, so that each part of a page is within a landmark and has a name.
+const LANDMARKS: [(&str, &str); 3] = [
+    ("<div id=\"mdbook-menu-bar\" class=\"menu-bar sticky\">", "<div id=\"mdbook-menu-bar\" class=\"menu-bar sticky\" role=\"banner\">"),
+    ("<div id=\"mdbook-search-wrapper\" class=\"hidden\">", "<div id=\"mdbook-search-wrapper\" class=\"hidden\" role=\"search\">"),
+    (" aria-describedby=\"searchresults-header\"", " aria-label=\"Search this book\" aria-describedby=\"mdbook-searchresults-header\""),
+];
+
 /// Builds the book into an empty folder.
 pub fn build(sources: &Path, to: &Path) -> Result<()> {
     if to.exists() {
@@ -25,8 +35,8 @@ pub fn build(sources: &Path, to: &Path) -> Result<()> {
     let mut book = MDBook::load(sources)?;
     book.config.build.build_dir = std::path::absolute(to)?;
     book.build()?;
-    // What only other servers read, and the description of the book, which is copied as a file of it.
-    for name in [".nojekyll", "404.html", "book.toml"] {
+    // What only other servers read, and sources of the book that are copied beside what is made of them.
+    for name in [".nojekyll", "404.html", "book.toml", "theme/accessibility.css", "theme/accessibility.js"] {
         fs::remove_file(to.join(name)).with_context(|| format!("the book has no '{name}' to remove"))?;
     }
     let chapters = copy_chapters(&book, sources, to)?;
@@ -34,8 +44,27 @@ pub fn build(sources: &Path, to: &Path) -> Result<()> {
     for page in files_below(to)?.iter().filter(|path| path.extension().is_some_and(|it| it == "html")) {
         move_scripts_out(page, to)?;
         mend_links(page, to, sources)?;
+        if !page.ends_with(LIST_OF_CHAPTERS) {
+            let text = fs::read_to_string(page)?;
+            fs::write(page, mend_template(&text).with_context(|| format!("'{}' is not as mdBook wrote it before", page.display()))?)?;
+        }
     }
     Ok(())
+}
+
+/// Makes the switch of the sidebar a button, which a keyboard reaches and a screen reader announces, and adds what `LANDMARKS` says.
+/// `accessibility.js` has what the button does.
+fn mend_template(page: &str) -> Result<String> {
+    const LABEL: &str = "<label id=\"mdbook-sidebar-toggle\" class=\"icon-button\" for=\"mdbook-sidebar-toggle-anchor\"";
+    const BUTTON: &str = "<button id=\"mdbook-sidebar-toggle\" class=\"icon-button\" type=\"button\"";
+    let (before, rest) = page.split_once(LABEL).context("the page has no switch of its sidebar")?;
+    let (label, after) = rest.split_once("</label>").context("the switch of the sidebar does not end")?;
+    let mut mended = format!("{before}{BUTTON}{label}</button>{after}");
+    for (found, replacement) in LANDMARKS {
+        ensure!(mended.contains(found), "the page lacks '{found}'");
+        mended = mended.replacen(found, replacement, 1);
+    }
+    Ok(mended)
 }
 
 /// Leads links to the first pages of folders to their names in the book, and links to files outside the documentation to copies of them.
@@ -170,7 +199,7 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
 mod tests {
     use std::fs;
 
-    use super::{first_paragraph, mend_link, move_scripts_out};
+    use super::{LANDMARKS, first_paragraph, mend_link, mend_template, move_scripts_out};
 
     #[test]
     fn the_first_paragraph_is_the_first_text() {
@@ -198,6 +227,17 @@ mod tests {
             assert_eq!(mend(link), expected, "{link}");
         }
         assert_eq!(fs::read_to_string(book.join("files/CHANGES.md")).unwrap(), "# Changes");
+    }
+
+    #[test]
+    fn the_switch_of_the_sidebar_becomes_a_button() {
+        let rest: String = LANDMARKS.iter().map(|it| it.0).collect();
+        let switch = "<label id=\"mdbook-sidebar-toggle\" class=\"icon-button\" for=\"mdbook-sidebar-toggle-anchor\" title=\"a\">b</label>";
+        let mended = mend_template(&format!("{switch}{rest}<label>c</label>")).unwrap();
+        let button = "<button id=\"mdbook-sidebar-toggle\" class=\"icon-button\" type=\"button\" title=\"a\">b</button>";
+        assert!(mended.starts_with(button) && mended.ends_with("<label>c</label>"), "{mended}");
+        assert!(LANDMARKS.iter().all(|it| mended.contains(it.1)), "{mended}");
+        assert!(mend_template(&rest).is_err() && mend_template(switch).is_err());
     }
 
     #[test]

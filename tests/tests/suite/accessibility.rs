@@ -1,4 +1,4 @@
-//! Accessibility of the page: by keyboard alone, and by the findings of axe.
+//! Accessibility of the page and the book: by keyboard alone, and by the findings of axe.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::harness::TestEnv;
 use crate::simulator::{hashes, members_of, run_page, run_script};
+use crate::sources::{files, read};
 
 #[test]
 #[on(browser)]
@@ -45,16 +46,49 @@ fn the_first_minute_in_the_browser_works_by_keyboard() {
     assert!(share["before"].as_str().unwrap().contains("button"), "{share}");
 }
 
-#[test]
-#[on(browser)]
-fn the_screens_of_the_page_in_the_browser_pass_axe() {
+/// Runs a script that looks at screens with axe, and panics at its first finding; every screen is looked at in two sizes and two colors.
+#[track_caller]
+fn assert_axe_finds_nothing(script: &str, least_screens: usize) {
     let server = TestEnv::new().serve(&[]);
-    let lines = run_script("axe.mjs", &server.address, &[]);
+    let lines = run_script(script, &server.address, &[]);
     let mut looks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for ((screen, look), violations) in lines["screen"].iter().zip(&lines["look"]).zip(&lines["violations"]) {
         assert_eq!(*violations, json!([]), "{screen}, {look}");
         looks.entry(look.as_str().unwrap()).or_default().insert(screen.as_str().unwrap());
     }
     assert_eq!(looks.keys().copied().collect::<Vec<_>>(), ["1440x900, dark", "1440x900, light", "360x780, dark", "360x780, light"]);
-    assert!(looks.values().all(|screens| screens.len() >= 10), "{looks:?}");
+    assert!(looks.values().all(|screens| screens.len() >= least_screens), "{looks:?}");
+}
+
+#[test]
+#[on(browser)]
+fn the_screens_of_the_page_in_the_browser_pass_axe() {
+    assert_axe_finds_nothing("axe.mjs", 10);
+}
+
+#[test]
+#[on(browser)]
+fn the_pages_of_the_book_in_the_browser_pass_axe() {
+    assert_axe_finds_nothing("book-axe.mjs", 8);
+}
+
+/// Screen readers say the heading of a column before each of its cells.
+#[test]
+#[on(no_database)]
+fn tables_of_the_book_name_their_columns() {
+    let mut nameless = Vec::new();
+    let mut count = 0;
+    for path in files("docs", &[".md"]) {
+        let text = read(&path);
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, pair) in lines.windows(2).enumerate() {
+            let is_head = pair[0].starts_with('|') && pair[1].starts_with("|-") && pair[1].chars().all(|it| matches!(it, '|' | '-' | ':'));
+            count += usize::from(is_head);
+            if is_head && pair[0].trim_matches('|').split('|').any(|cell| cell.trim().is_empty()) {
+                nameless.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(nameless.is_empty(), "columns without a heading:\n{}", nameless.join("\n"));
+    assert!(count > 300, "only {count} tables were found");
 }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use blocks::{Block, parse_blocks};
 
 /// The pages, and the fewest examples, packs and talks on each.
-const PAGES: [(&str, usize); 7] =
+pub const PAGES: [(&str, usize); 7] =
     [("expressions", 170), ("templates", 150), ("entities", 190), ("matching", 10), ("json-paths", 80), ("packs", 12), ("talks", 4)];
 
 /// Blocks that are no examples: packs and what examples read.
