@@ -124,9 +124,10 @@ impl ListEntity {
         language_of(&self.locale).map(Stemmer::create)
     }
 
-    /// The stem of a word, or the word itself where it is no form of others: "morgen" (tomorrow) is none of "morgens".
+    /// The stem of a word. A word that is no form of others has one that no other word has: "morgen" (tomorrow) is no form of "morgens", nor
+    /// "even" of "evening".
     fn stem_of(&self, word: &str, stemmer: Option<&Stemmer>) -> String {
-        if is_own_word(word, &self.locale) { word.to_owned() } else { stem(word, stemmer) }
+        if is_own_word(word, &self.locale) { format!("={word}") } else { stem(word, stemmer) }
     }
 
     fn add_spelling(&mut self, written: &str, value: usize, stemmer: Option<&Stemmer>) {
