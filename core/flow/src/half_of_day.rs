@@ -13,8 +13,18 @@ use super::view::SessionView;
 impl Turn<'_> {
     /// The time in the other half of the day, if the message leaves the half open and only that one is allowed: of "half past two", 14:30
     /// where a slot takes times from 8 to 6. All other values stay as they are.
+    ///
+    /// A correction may have moved what was said to the half that is nearer to the time before: of "no, at nine", 21:00.
     pub(super) fn fit_half_of_day(&mut self, data: &EntityData, text: &str, value: Value) -> Value {
-        if self.view().is_half_open(&data.entity, text, &value) { self.choose_half(data, value) } else { value }
+        if self.view().is_half_open(&data.entity, text, &value) {
+            return self.choose_half(data, value);
+        }
+        match in_first_half(&value) {
+            Some(said) if self.view().is_half_open(&data.entity, text, &said) => {
+                if !self.is_allowed(data, &value) && self.is_allowed(data, &said) { said } else { value }
+            }
+            _ => value,
+        }
     }
 
     /// A time of which no words say the half of the day, in the only half that is allowed.
@@ -51,11 +61,20 @@ impl SessionView<'_, '_> {
 
 /// The same time twelve hours later; `None` for what is no time, and for one in the afternoon.
 fn in_other_half(value: &Value) -> Option<Value> {
+    with_hour(value, |hour| (hour < 12).then_some(hour + 12))
+}
+
+/// The same time twelve hours earlier; `None` for what is no time, and for one in the morning.
+fn in_first_half(value: &Value) -> Option<Value> {
+    with_hour(value, |hour| hour.checked_sub(12))
+}
+
+fn with_hour(value: &Value, change: impl FnOnce(u32) -> Option<u32>) -> Option<Value> {
     let text = value.as_str()?;
     let (day, time) = text.find('T').map_or(("", text), |at| text.split_at(at + 1));
     let (hour, rest) = time.split_once(':')?;
-    let hour = hour.parse::<u32>().ok().filter(|hour| *hour < 12)?;
-    Some(json!(format!("{day}{:02}:{rest}", hour + 12)))
+    let hour = change(hour.parse().ok()?)?;
+    Some(json!(format!("{day}{hour:02}:{rest}")))
 }
 
 #[cfg(test)]
@@ -76,5 +95,7 @@ mod tests {
             assert_eq!(in_other_half(&json!(time)), other.map(|it| json!(it)), "{time}");
         }
         assert_eq!(in_other_half(&json!(3)), None);
+        assert_eq!(in_first_half(&json!("21:30")), Some(json!("09:30")));
+        assert_eq!(in_first_half(&json!("09:30")), None);
     }
 }

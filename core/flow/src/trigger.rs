@@ -102,11 +102,15 @@ impl Turn<'_> {
             let value = slot.own_value.clone().filter(|it| !it.is_null())?;
             Some(to_pending(Some(slot.variable.to_string()), &slot.entity, value))
         });
-        let types =
-            trigger.values.types.iter().filter(|kind| open.iter().any(|slot| slot.own_value.is_none() && slot.entity == kind.entity));
-        let free_values = types.flat_map(|kind| {
-            let found = kind.found.iter().filter(|it| !trigger.values.is_taken(&it.range));
-            found.filter_map(|item| Some(to_pending(None, &kind.entity, item.value.clone()?)))
+        let free_values = trigger.values.types.iter().flat_map(|kind| {
+            let places = open.iter().filter(|slot| slot.own_value.is_none() && slot.entity == kind.entity).count();
+            let mut found: Vec<&Value> = Vec::new();
+            for item in kind.found.iter().filter(|it| !trigger.values.is_taken(&it.range)) {
+                found.extend(item.value.as_ref().filter(|value| !found.contains(value)));
+            }
+            // Of "Thursday or Friday" no slot takes one.
+            let count = if found.len() > places { 0 } else { found.len() };
+            found.into_iter().take(count).map(|value| to_pending(None, &kind.entity, value.clone())).collect::<Vec<PendingValue>>()
         });
         let values: Vec<PendingValue> = own_values.chain(free_values).take(MAX_PENDING_VALUES).collect();
         if !values.is_empty() {

@@ -46,7 +46,7 @@ fn handling_scopes(context: &LintContext<'_>) -> BTreeSet<(String, String)> {
     let rules = context.rules.iter().filter(|rule| may_handle_failure(rule));
     let mut scopes: BTreeSet<(String, String)> = rules.map(|rule| (rule.intent.clone(), rule.state.clone())).collect();
     for (table, columns) in TEXT_COLUMNS {
-        let depends = |row: &TableRow<'_>| columns.iter().any(|column| row.text(column).is_some_and(|text| names_result(&text)));
+        let depends = |row: &TableRow<'_>| columns.iter().any(|column| row.text(column).is_some_and(|text| may_mean_failure(&text)));
         scopes.extend(context.rows(table).iter().filter(|row| depends(row)).map(scope));
     }
     scopes.extend(context.rows("ce_task").iter().filter(|row| row.code_or_any("kind") == "HOOK").map(scope));
@@ -62,12 +62,12 @@ fn may_handle_failure(rule: &Rule<'_>) -> bool {
     if rule.is_unconditional() {
         return rule.action.may_transition();
     }
-    let pattern = rule.pattern.as_str();
-    // Without a word for another result, or with a negation, the condition holds for a failure as well.
-    let is_open = pattern.contains('!') || !OTHER_RESULTS.iter().any(|result| pattern.contains(result));
-    rule.kind.ends_with("JSON_PATH") && names_result(pattern) && (pattern.contains(FAILED) || is_open)
+    rule.kind.ends_with("JSON_PATH") && may_mean_failure(&rule.pattern)
 }
 
-fn names_result(text: &str) -> bool {
-    RESULT_PATHS.iter().any(|path| text.contains(path))
+/// Whether a condition or a text depends on the result of an action in a way that tells a failure.
+fn may_mean_failure(text: &str) -> bool {
+    // Without a word for another result, or with a negation, it is about a failure as well.
+    let is_open = text.contains('!') || !OTHER_RESULTS.iter().any(|result| text.contains(result));
+    RESULT_PATHS.iter().any(|path| text.contains(path)) && (text.contains(FAILED) || is_open)
 }

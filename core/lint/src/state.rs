@@ -37,10 +37,10 @@ struct StateTransitions<'g> {
     left_without_words: BTreeSet<(&'g str, &'g str)>,
     /// The states that rules set in a scope if a classifier chose the intent.
     set_without_model: BTreeSet<(&'g str, &'g str, String)>,
-    /// Scopes in which rules change the intent.
-    intent_switches: BTreeSet<(&'g str, &'g str)>,
-    /// Scopes that a rule leaves on every message.
-    left_unconditionally: BTreeSet<(&'g str, &'g str)>,
+    /// Scopes in which rules change the intent, by the phase of the rules.
+    intent_switches: BTreeMap<Phase, BTreeSet<(&'g str, &'g str)>>,
+    /// Scopes that a rule leaves on every message, by its phase.
+    left_unconditionally: BTreeMap<Phase, BTreeSet<(&'g str, &'g str)>>,
     /// Intents that rules set.
     intents_of_rules: BTreeSet<String>,
     /// States with a response.
@@ -96,6 +96,13 @@ impl<'g> StateTransitions<'g> {
                 .map(|rule| (rule.intent.as_str(), rule.state.as_str()))
                 .collect::<BTreeSet<_>>()
         };
+        let scopes_by_phase = |matches: &dyn Fn(&Rule<'_>) -> bool| {
+            let mut found: BTreeMap<Phase, BTreeSet<(&'g str, &'g str)>> = BTreeMap::new();
+            for rule in context.rules.iter().filter(|rule| matches(rule)) {
+                found.entry(rule.phase).or_default().insert((rule.intent.as_str(), rule.state.as_str()));
+            }
+            found
+        };
         StateTransitions {
             classifier_states: states_by_intent(context),
             left_by_rules: scopes(&|it| it.action.may_transition()),
@@ -108,8 +115,8 @@ impl<'g> StateTransitions<'g> {
                 .filter(|it| it.phase != Phase::PostAgentIntent)
                 .filter_map(|rule| Some((rule.intent.as_str(), rule.state.as_str(), rule.target_state()?)))
                 .collect(),
-            intent_switches: scopes(&|rule| rule.action.target_intent().is_some()),
-            left_unconditionally: scopes(&|rule| rule.action.may_transition() && rule.is_unconditional()),
+            intent_switches: scopes_by_phase(&|rule| rule.action.target_intent().is_some()),
+            left_unconditionally: scopes_by_phase(&|rule| rule.action.may_transition() && rule.is_unconditional()),
             intents_of_rules: context.rules.iter().filter_map(Rule::target_intent).collect(),
             response_states: context.rows("ce_response").iter().map(|it| scope(it).1).collect(),
         }
@@ -152,9 +159,13 @@ impl<'g> StateTransitions<'g> {
 
     fn check_rule_response(&self, context: &LintContext<'_>, rule: &Rule<'_>) -> Option<Issue> {
         let state = rule.target_state().filter(|it| it != "INTENT_COLLISION")?;
-        let is_left = has_scope(&self.left_unconditionally, &rule.intent, &state)
-            || has_scope(&self.intent_switches, &rule.intent, &rule.state)
-            || has_scope(&self.intent_switches, &rule.intent, &state);
+        // Rules of an earlier phase leave the state with the next message; this one has to be answered before.
+        let is_left_at = |rules: &BTreeMap<Phase, BTreeSet<(&str, &str)>>, state: &str| {
+            rules.range(rule.phase..).any(|(_, scopes)| has_scope(scopes, &rule.intent, state))
+        };
+        let is_left = is_left_at(&self.left_unconditionally, &state)
+            || is_left_at(&self.intent_switches, &rule.state)
+            || is_left_at(&self.intent_switches, &state);
         let answers = if rule.intent == ANY {
             self.response_states.contains(&state) || self.response_states.contains(ANY)
         } else {

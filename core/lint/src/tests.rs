@@ -192,6 +192,14 @@ fn states_without_a_response() {
         })
     };
     expect(answers("IDLE"), &["state-without-answer ce_rule[1].action_value"], answers("DONE"));
+    let left = |phase: &str| {
+        let mut tables = answers("IDLE");
+        let leave = rule(2, [phase, "LOAN", "DONE"], ALWAYS, ["SET_INTENT", "UNKNOWN"]);
+        tables["ce_rule"].as_array_mut().unwrap().push(leave);
+        tables
+    };
+    // Before the answer, or with the next message only.
+    expect(left("POST_DIALOGUE_ACT"), &["state-without-answer ce_rule[1].action_value"], left(PRE));
     let classified = |state: &str| {
         json!({
             "ce_intent_classifier": [classifier(1, "CONTAINS", "loan", "LOAN", state)],
@@ -347,6 +355,10 @@ fn failures_of_pending_actions_that_nothing_handles() {
     let mut told = offer(json!([reached]));
     told["ce_response"][0]["exact_text"] = "Result: {{inputParams.pending_action_result}}.".into();
     assert_eq!(findings(&with_base(told)), [""; 0], "the text of the answer has the result");
+    let mut late = offer(json!([reached]));
+    late["ce_response"][0]["exact_text"] =
+        "[# th:if=\"${inputParams.pending_action_runtime_status == 'EXPIRED'}\"]Too late. [/]Sure?".into();
+    assert_eq!(findings(&with_base(late)), at, "the text tells of the end of the offer alone");
     let mut hooked = offer(json!([reached]));
     let hook = json!({"task_id": 1, "kind": "HOOK", "stage": "AFTER", "step": "PendingActionStep", "task": "refills:tell"});
     hooked["ce_task"] = json!([scoped(hook, "ANY", "ANY")]);

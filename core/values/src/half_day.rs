@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::compiled_language::language_of;
+use crate::language::answer_words::answer_words;
 use crate::language::hour_words::hour_words;
 use crate::language::region_of;
 use crate::number_marks::Marks;
@@ -18,6 +19,7 @@ pub fn is_bare_hour(text: &str, place: &Range<usize>, days: &[Range<usize>], loc
     let language = language_of(locale);
     let code = language.language.code;
     let words = hour_words(code);
+    let fillers = answer_words(code).fillers;
     let mut tokens = split_tokens(text);
     split_joined(&mut tokens, language.language.joined_words);
     if (0..tokens.len()).any(|at| read_phrase(&tokens, words.halves, at).is_some()) {
@@ -41,6 +43,8 @@ pub fn is_bare_hour(text: &str, place: &Range<usize>, days: &[Range<usize>], loc
             at += 1;
         } else if token.is_one_of(words.neutral) {
             at += 1;
+        } else if let Some(end) = read_phrase(&tokens, fillers, at) {
+            at = end.max(at + 1);
         } else {
             let numbers = read_numbers(&tokens, at, language, marks);
             let Some(number) = numbers.first().filter(|it| !matches!(it.value.to_integer(), Some(0 | 24))) else { return false };
@@ -67,6 +71,8 @@ mod tests {
             ("de", "halb drei", true),
             ("de", "viertel nach drei", true),
             ("de", "ein Uhr", true),
+            ("de", "vier bitte", true),
+            ("nl", "vier graag", true),
             ("es", "a las 3", true),
             ("es", "las tres y media", true),
             ("fr", "à trois heures", true),

@@ -9,8 +9,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use convengine_content::config::active::ReloadError;
+use convengine_content::config::import::documents::{CheckContext, find_providers};
 use convengine_content::config::import::{self, ImportTarget, ParsedPack};
-use convengine_content::config::lint::find_model_calls;
+use convengine_content::config::lint::lint_pack;
 use convengine_host_base::exit::Failure;
 use convengine_host_base::{print_error_line, print_line};
 use convengine_settings::Settings;
@@ -93,8 +94,11 @@ impl Follower {
         if let Some(host) = self.host.get().filter(|_| !packs.is_empty() || !removed.is_empty()) {
             // Nothing else would notice that only scripted answers have changed.
             match host.content.config_manager.refresh().await {
-                // Their issues were printed with the import.
-                Ok(_) | Err(ReloadError::NewErrors(_)) => {}
+                Ok(_) => {}
+                // The errors were printed with the import.
+                Err(ReloadError::NewErrors(_)) => {
+                    print_error_line!("the server answers with the rows of before until the errors are corrected")
+                }
                 Err(ReloadError::Database(error)) => print_error_line!("the server has not taken over the change: {error}"),
             }
         }
@@ -106,19 +110,22 @@ impl Follower {
         }
     }
 
-    /// Imports a pack, also one with errors: the issues are printed.
+    /// Imports a pack, also one with errors: the issues are printed, and what `convengine lint` finds.
     async fn import(&self, imported: &mut ImportedPacks, names: &[String], name: &str, text: &str) -> Result<(), Failure> {
         let pack = ParsedPack::parse(text).map_err(|error| Failure::check_failed(vec![error]))?;
         let whole = imported.complete(names, name, pack.clone());
         let report = import::apply(&ImportTarget::from_settings(&self.settings), &whole, false, false).await?;
         imported.put(name, pack);
-        report.issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
-        report.document_issues.iter().for_each(|it| print_error_line!("{name}: {it}"));
+        let of_rows = report.issues.iter().map(ToString::to_string);
+        let mut lines: Vec<String> = of_rows.chain(report.document_issues.iter().map(ToString::to_string)).collect();
+        let providers = find_providers(&self.settings);
         let llm = &self.settings.llm;
-        if llm.model_specs.is_empty() || llm.is_off() {
-            let calls = find_model_calls(&whole.pack.tables, &self.settings.tree);
-            calls.iter().for_each(|it| print_error_line!("{name}: {it}"));
-        }
+        let has_no_model = llm.model_specs.is_empty() || llm.is_off();
+        let context = CheckContext { tree: &self.settings.tree, providers: providers.as_ref(), has_stub: false, has_no_model };
+        let mut of_lint: Vec<String> = lint_pack(&whole.pack, context).await?.lines().collect();
+        of_lint.retain(|line| !lines.contains(line));
+        lines.extend(of_lint);
+        lines.iter().for_each(|line| print_error_line!("{name}: {line}"));
         print_line!("{name} imported");
         Ok(())
     }

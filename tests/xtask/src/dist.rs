@@ -152,3 +152,17 @@ fn remaps(project: &Project) -> Result<[String; 3]> {
     // The last match counts.
     Ok([remap(&cargo, "/cargo"), remap(&project.root, "/convengine"), remap(&project.target, "/target")])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workflow_compares_the_api_of_what_is_packed() {
+        let workflow = include_str!("../../../.github/workflows/ci.yml");
+        // Macros have no items of which it could tell.
+        for name in CRATES.iter().filter(|it| **it != "convengine-derive") {
+            assert!(workflow.split_whitespace().any(|word| word == *name), "add {name} to the job 'semver'");
+        }
+    }
+}

@@ -1,4 +1,5 @@
 /** The packs of a folder that `convengine dev` serves: what is edited here is saved there, and what is saved there is replayed here. */
+import { untrack } from 'svelte';
 import type { Simulator } from '../simulator.svelte';
 
 /** How long the text must rest before it is saved. */
@@ -35,7 +36,11 @@ export class Project {
     events.addEventListener('change', (event) => void this.follow(JSON.parse((event as MessageEvent<string>).data) as Change));
     for (const name of ['missed', 'open']) events.addEventListener(name, () => void this.reload());
     $effect.root(() => {
-      $effect(() => this.saveSoon(this.simulator.text));
+      $effect(() => {
+        const { text } = this.simulator;
+        // What becomes of a save is no new text, else a refused one would be sent again and again.
+        untrack(() => this.saveSoon(text));
+      });
     });
   }
 

@@ -48,7 +48,7 @@ async function changes(page) {
   for (let top = 0; top < height; top += 200) {
     await grid.evaluate((it, at) => (it.scrollTop = at), top);
     await page.waitForFunction(hasVisibleRows, element);
-    const rows = await grid.locator('.kind-change').evaluateAll((all) => all.map((it) => [it.getAttribute('aria-rowindex'), it.innerText.replaceAll('\n', ' ')]));
+    const rows = await grid.locator('.kind-change').evaluateAll((all) => all.map((it) => [it.getAttribute('aria-rowindex'), it.innerText.replaceAll(/\s+/g, ' ').trim()]));
     for (const [index, text] of rows) found.set(Number(index), text);
   }
   return [...found].sort((a, b) => a[0] - b[0]).map(([, text]) => text);

@@ -36,8 +36,7 @@ pub async fn run(settings: &Settings, pack: Option<&Path>, json: bool) -> Result
     if json {
         print_line!("{}", json!(findings.to_json()));
     } else {
-        findings.rows.iter().for_each(|it| print_line!("{it}"));
-        findings.of_documents().for_each(|it| print_line!("{it}"));
+        findings.lines().for_each(|it| print_line!("{it}"));
     }
     if findings.has_errors() { Err(Failure::check_failed(Vec::new())) } else { Ok(()) }
 }
@@ -53,6 +52,11 @@ impl Findings {
     /// All issues as JSON, those of rows first.
     pub fn to_json(&self) -> Vec<Value> {
         self.rows.iter().map(|it| json!(it)).chain(self.of_documents().map(|it| json!(it))).collect()
+    }
+
+    /// A line for each issue, those of rows first.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.rows.iter().map(ToString::to_string).chain(self.of_documents().map(ToString::to_string))
     }
 
     /// Whether an issue is an error.
@@ -82,7 +86,7 @@ pub async fn lint_pack(pack: &Pack, context: CheckContext<'_>) -> Result<Finding
 }
 
 /// Returns the issues of rows that call a model, for settings that say that there is none.
-pub fn find_model_calls(tables: &Tables, tree: &Value) -> Vec<Issue> {
+fn find_model_calls(tables: &Tables, tree: &Value) -> Vec<Issue> {
     let (config, issues) = Config::compile(tables, tree);
     lint::check_without_model(tables, config.settings.profile, &issues)
 }

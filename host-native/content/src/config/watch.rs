@@ -38,11 +38,13 @@ pub async fn follow(content: &Content) {
     match content.config_manager.reload_if_newer(newest).await {
         Ok(_) => {}
         Err(ReloadError::Database(error)) => {
-            tracing::warn!(%error, "cannot read the configuration activated by another process; will retry")
+            tracing::warn!(%error, "cannot read the configuration that was activated; will retry")
         }
         Err(ReloadError::NewErrors(issues)) => {
-            issues.iter().for_each(|it| tracing::error!(issue = %it, "error in the configuration activated by another process"));
-            tracing::error!("rejected the configuration activated by another process; correct its errors and refresh");
+            issues.iter().for_each(|it| tracing::error!(issue = %it, "error in the configuration that was activated"));
+            tracing::error!(
+                "rejected the configuration that was activated, and goes on with the one before; correct its errors and refresh"
+            );
         }
     }
 }
