@@ -190,7 +190,7 @@ pub fn serve_slow(env: &TestEnv, journal: &str) -> Server {
 /// The command of [`serve_slow`].
 pub fn command_for_slow(env: &TestEnv, journal: &str) -> Command {
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
-    let rules = json!([{"times": 1, "delay_ms": 2000, "reply": reply}, {"reply": reply}]);
+    let rules = json!([{"times": 1, "delay_ms": 5000, "reply": reply}, {"reply": reply}]);
     let model = format!("scripted:{}", env.write_pack("model.json", &rules));
     let journal = format!("convengine.turn.journal={journal}");
     let options = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", &journal];
