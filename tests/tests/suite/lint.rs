@@ -88,6 +88,7 @@ const EXPECTED: [(&str, &[&str]); 9] = [
         &[
             "completes-on-error ce_rule[3].match_pattern",
             "bootstrap-phase-unreachable ce_rule[1].phase",
+            "state-without-answer ce_rule[4].action_value",
             "!schema-without-extractor ce_output_schema[1].intent_code",
             "write-never-confirmed ce_mcp_tool[1].tool_code",
             "write-never-confirmed ce_mcp_tool[2].tool_code",
