@@ -66,7 +66,7 @@ class RetriesTest(unittest.TestCase):
                 handler.wfile.write(b'event: token\ndata: {"effect":1,"delta":"Hel"}\n\n')
             time.sleep(1)
 
-        client = Client(serve(self, handle), timeout=0.1)
+        client = Client(serve(self, handle), timeout=2)
         with self.assertRaises(ConvEngineError) as raised:
             client.tables.send("hello")
         self.assertEqual((raised.exception.status, raised.exception.code), (0, "timeout"))
