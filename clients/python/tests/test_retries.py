@@ -64,7 +64,7 @@ class RetriesTest(unittest.TestCase):
                 handler.send_response(200)
                 handler.end_headers()
                 handler.wfile.write(b'event: token\ndata: {"effect":1,"delta":"Hel"}\n\n')
-            time.sleep(1)
+            time.sleep(6)
 
         client = Client(serve(self, handle), timeout=2)
         with self.assertRaises(ConvEngineError) as raised:
