@@ -20,16 +20,21 @@ impl Turn<'_> {
             return self.choose_half(data, value);
         }
         match in_first_half(&value) {
-            Some(said) if self.view().is_half_open(&data.entity, text, &said) => {
-                if !self.is_allowed(data, &value) && self.is_allowed(data, &said) { said } else { value }
-            }
+            Some(said) if self.view().is_half_open(&data.entity, text, &said) => self.choose_allowed(data, value, said),
             _ => value,
         }
     }
 
     /// A time of which no words say the half of the day, in the only half that is allowed.
     pub(super) fn choose_half(&mut self, data: &EntityData, value: Value) -> Value {
-        let Some(other) = in_other_half(&value) else { return value };
+        match in_other_half(&value) {
+            Some(other) => self.choose_allowed(data, value, other),
+            None => value,
+        }
+    }
+
+    /// The other value, if it is the only one of the two that the rules of the slot allow.
+    fn choose_allowed(&mut self, data: &EntityData, value: Value, other: Value) -> Value {
         if !self.is_allowed(data, &value) && self.is_allowed(data, &other) { other } else { value }
     }
 }

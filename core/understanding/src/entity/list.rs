@@ -124,8 +124,8 @@ impl ListEntity {
         language_of(&self.locale).map(Stemmer::create)
     }
 
-    /// The stem of a word. A word that is no form of others has one that no other word has: "morgen" (tomorrow) is no form of "morgens", nor
-    /// "even" of "evening".
+    /// The stem of a word. A word with a meaning of its own gets a stem that no other word has: "morgen" (tomorrow) is not a form of
+    /// "morgens", nor "even" of "evening".
     fn stem_of(&self, word: &str, stemmer: Option<&Stemmer>) -> String {
         if is_own_word(word, &self.locale) { format!("={word}") } else { stem(word, stemmer) }
     }
@@ -282,7 +282,7 @@ impl ListEntity {
             let count = spelling.words.len();
             for at in 0..(words.len() + 1).saturating_sub(count) {
                 let mut pairs = words.iter().zip(&own_words).skip(at).zip(&spelling.words);
-                // "Morgen" is no typing error of "morgens".
+                // "Morgen" is not a misspelling of "morgens".
                 if pairs.any(|((word, is_own), expected)| word != expected && (*is_own || is_own_word(expected, &self.locale))) {
                     continue;
                 }

@@ -439,7 +439,7 @@ fn parameters_that_are_not_asked_for_stand_behind_those_that_are() {
     let codes_of = |parameters: Value| codes(&apply_changes(shop(), &[("/intents/1/parameters", parameters)]));
     assert_eq!(codes_of(json!([silent, asked])), [("I017", "/intents/1/parameters/0".to_owned())]);
     assert_eq!(codes_of(json!([asked, silent])), []);
-    assert_eq!(codes_of(json!([silent])), [], "there is no question");
+    assert_eq!(codes_of(json!([silent])), [], "nothing is asked");
 }
 
 #[test]
