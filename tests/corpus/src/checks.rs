@@ -84,7 +84,8 @@ fn cancel_and_replay(journal: Journal, config: &Arc<Config>, why: CancelReason) 
     Ok(outcome)
 }
 
-/// Of the conversation only its creation, a reset and a block survive; of everything else, only the log of model calls.
+/// Of the conversation only its creation, a reset, a block and an action that was carried out survive; of everything else, only the log of
+/// model calls.
 fn check_writes(outcome: &Outcome, whole: &Journal, answered: usize, why: CancelReason) -> Result<()> {
     let code = if why == CancelReason::Timeout { "TURN_TIMEOUT" } else { "TURN_LOST" };
     let fault = outcome.fault.as_ref().context("no fault")?;
@@ -92,12 +93,14 @@ fn check_writes(outcome: &Outcome, whole: &Journal, answered: usize, why: Cancel
     ensure!(outcome.payload.is_none() && outcome.context.is_none(), "it answers: {outcome:#?}");
     let loaded = whole.input.session.conversation.as_ref();
     let was_reset = outcome.writes.iter().any(|it| matches!(it, turn::Write::Reset));
+    let mut carried_out = false;
     let mut calls = 0;
     for write in &outcome.writes {
         match write {
             turn::Write::Conversation(row) => {
                 let created = loaded.is_none() && row.last_user_text.is_none() && row.last_assistant.is_none();
-                ensure!(created || was_reset || row.status == "BLOCKED", "{row:?}");
+                carried_out = loaded.is_some_and(|loaded| closes_action(loaded, row));
+                ensure!(created || was_reset || carried_out || row.status == "BLOCKED", "{row:?}");
             }
             turn::Write::LlmCall(_) => calls += 1,
             turn::Write::Reset => {}
@@ -107,10 +110,21 @@ fn check_writes(outcome: &Outcome, whole: &Journal, answered: usize, why: Cancel
     let is_call = |entry: &&turn::JournalEntry| entry.request.as_ref().is_some_and(|request| request["kind"] == "llm");
     let paid = whole.entries.iter().take(answered).filter(is_call).count();
     ensure!(calls == paid, "{paid} model calls were paid for, and {calls} are logged");
-    if let Some(row) = loaded.filter(|_| !was_reset) {
+    if let Some(row) = loaded.filter(|_| !was_reset && !carried_out) {
         ensure!((&outcome.session.context, &outcome.session.params) == (&row.context, &row.params), "the session has changed");
     }
     Ok(())
+}
+
+/// Whether a row is the one before, but for a pending action that was carried out and is no longer named.
+fn closes_action(before: &turn::ConversationRow, after: &turn::ConversationRow) -> bool {
+    let without_action = |row: &turn::ConversationRow| {
+        let mut row = turn::ConversationRow { updated_at: 0, ..row.clone() };
+        Arc::make_mut(&mut row.context).shift_remove("pending_action_runtime");
+        Arc::make_mut(&mut row.params).retain(|key, _| !["pending_action_key", "pending_action_task"].contains(&key.as_str()));
+        row
+    };
+    without_action(before) == without_action(after) && after.context["pending_action_runtime"]["status"] == "EXECUTED"
 }
 
 /// The session of a flow is at its root and waits for a message, except with a person; the attempt of a run that was being made has failed.

@@ -109,6 +109,8 @@ pub fn tests(project: &Project, programs: &[&str], scope: Scope) -> Result<Comma
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let (fewest, most) = PARALLEL_TESTS;
     command.env(SERVER_IS_BUILT, "1").env("RUST_TEST_THREADS", (processors * TESTS_PER_PROCESSOR).clamp(fewest, most).to_string());
+    // A message says what failed. Backtraces of many would push the messages out of the end of a log.
+    command.env("RUST_BACKTRACE", "0");
     Ok(command)
 }
 

@@ -30,7 +30,13 @@ impl ActionRuntime {
 
     /// Writes it into the context.
     pub fn store(self, session: &mut Session) {
-        session.context.insert(CONTEXT_KEY.to_owned(), Value::Object(self.0));
+        let (key, value) = self.into_member();
+        session.context.insert(key, value);
+    }
+
+    /// The member of the context.
+    pub fn into_member(self) -> (String, Value) {
+        (CONTEXT_KEY.to_owned(), Value::Object(self.0))
     }
 
     /// The status.

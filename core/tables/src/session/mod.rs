@@ -303,6 +303,15 @@ impl Session {
         }
     }
 
+    /// Commits a member of the context even when the turn fails, and takes away what names a pending action for the next turn.
+    pub fn commit_action(&mut self, (key, value): (String, Value), now: Millis) {
+        let mut row = self.current_row();
+        Arc::make_mut(&mut row.context).insert(key, value);
+        params::remove_action_keys(Arc::make_mut(&mut row.params));
+        row.updated_at = now;
+        self.writes.push(Write::Conversation(row));
+    }
+
     /// The session as stored after the turn, even when it failed or was blocked.
     pub fn session_after(&self) -> SessionAfter {
         let row = self.current_row();

@@ -199,9 +199,7 @@ impl Session {
     pub fn drop_pending_action(&mut self) {
         self.loaded_pending_params.clear();
         self.rule_params.retain(|name| !PENDING_ACTION_KEYS.contains(&name.as_str()));
-        for key in PENDING_ACTION_KEYS {
-            self.params.shift_remove(key);
-        }
+        remove_action_keys(&mut self.params);
     }
 
     /// Sets the standalone query and its derived parameters.
@@ -245,6 +243,13 @@ impl Session {
         let resolved = self.resolved_input().map(str::to_owned);
         self.set_param("standalone_query", self.standalone_query.clone());
         self.set_param("resolved_user_input", resolved);
+    }
+}
+
+/// Removes what names a pending action.
+pub(super) fn remove_action_keys(params: &mut Map) {
+    for key in PENDING_ACTION_KEYS {
+        params.shift_remove(key);
     }
 }
 

@@ -92,12 +92,25 @@ fn record_executed(cx: &mut StepContext<'_>, action: &ResolvedAction, result: Va
     set_result(cx, status);
     cx.session.set_param("pending_action_task_result", result);
     cx.session.finish_pending_action(&before.params);
+    commit_execution(cx, action);
     cx.audit(Stage::PendingActionExecuted, |session| {
         let task = action.task.as_ref();
         let (bean, methods) = (task.map(|task| task.bean.clone()), task.map(|task| task.methods.join(",")));
         let extra = json!({"pendingActionResult": status.name(), "taskBean": bean, "taskMethods": methods});
         audit_payload(session, InteractionDecision::ExecutePendingAction, Some(action), extra)
     });
+}
+
+/// Commits that the action was carried out, even when the rest of the turn fails: the next yes must not repeat it.
+fn commit_execution(cx: &mut StepContext<'_>, action: &ResolvedAction) {
+    let mut runtime = ActionRuntime::from_session(&cx.session);
+    runtime.remove_decision();
+    // A turn that fails leaves intent and state as they are stored, so the action has to be closed there.
+    let row = cx.session.current_row();
+    if !runtime.is_closed(action.key.as_deref(), &action.reference, &row.intent_code, &row.state_code) {
+        runtime.record_execution(action, &row.intent_code, &row.state_code);
+    }
+    cx.session.commit_action(runtime.into_member(), cx.effects.now());
 }
 
 /// The action stays named: the next turn opens it again, so that the user can retry.
