@@ -18,6 +18,19 @@ pub(super) enum Document<'t> {
     Agent(&'t str),
 }
 
+impl<'t> Document<'t> {
+    /// Creates the document of a line `program WORD ID`; `None` for other programs.
+    pub(super) fn from_word(word: &str, id: &'t str) -> Option<Document<'t>> {
+        match word {
+            "flow" => Some(Document::Assistant(id)),
+            "workflow" => Some(Document::Workflow(id)),
+            "chain" => Some(Document::Chain(id)),
+            "agent" => Some(Document::Agent(id)),
+            _ => None,
+        }
+    }
+}
+
 impl Document<'_> {
     /// The paths that start a session and that send an event to one, with the placeholder `${SESSION}` for its id.
     fn paths(self) -> (String, String) {
