@@ -90,8 +90,9 @@ struct Conversation {
     is_terminal: bool,
     as_json: bool,
     with_reasons: bool,
-    /// How many sessions were begun without a label. The first is that of messages without a label.
+    /// The number of the current session, which is its label in the talk; the first one needs none.
     number: u32,
+    /// How many turns were played.
     turns: u32,
 }
 
@@ -122,7 +123,9 @@ impl Conversation {
     /// Plays the turn of a message, which comes from this line of the input.
     fn say(&mut self, line: u32, text: &str) -> Result<(), Failure> {
         let before = self.talk.clone();
-        let message = self.add_label(text);
+        let number = self.number_for(text);
+        // A message that names its conversation goes there.
+        let message = if number == 1 || text.starts_with('@') { text.to_owned() } else { format!("@{number} {text}") };
         let played = match self.talk.read_message(line, &message) {
             Ok(turn) => self.player.play_next(turn),
             Err(error) => {
@@ -134,6 +137,7 @@ impl Conversation {
             Ok(turn) => {
                 self.print(&turn);
                 self.turns += 1;
+                self.number = number;
                 self.saved.as_mut().map_or(Ok(()), |saved| saved.add(&message, &turn.played.json))
             }
             Err(error) => {
@@ -145,13 +149,11 @@ impl Conversation {
         }
     }
 
-    /// Labels a message with its conversation, unless it names one. Each message that opens a session but the first opens another one.
-    fn add_label(&mut self, text: &str) -> String {
+    /// The number of the session to which a message belongs: the current one, or a new one if it opens one and is not the first.
+    fn number_for(&self, text: &str) -> u32 {
         let word = text.split_whitespace().next();
-        if word.is_some() && word == self.talk.opening() && self.turns > 0 {
-            self.number += 1;
-        }
-        if self.number == 1 || text.starts_with('@') { text.to_owned() } else { format!("@{} {text}", self.number) }
+        let is_opening = word.is_some() && word == self.talk.opening();
+        if is_opening && self.turns > 0 { self.number + 1 } else { self.number }
     }
 
     fn print(&self, turn: &CoreTurn) {
