@@ -104,8 +104,10 @@ fn an_assistant_speaks_first_and_what_was_said_is_a_talk() {
         assert!(talk.contains(part), "{part} in {talk}");
     }
     // A talk stands for its pack, whose conversation begins anew.
-    let of_talk = run(&project, &["chat", "talks/new.talk"], "");
-    assert_eq!((of_talk.code, of_talk.stdout.lines().count()), (0, 1), "{of_talk:?}");
+    let of_talk = run(&project, &["chat", "talks/new.talk"], "I need an appointment for a check-up\n/start {\non Monday\n");
+    let replies: Vec<&str> = of_talk.stdout.lines().filter(|it| !it.is_empty()).collect();
+    assert_eq!((of_talk.code, &replies[1..]), (0, &["On which day?", "At what time?"][..]), "an invalid start begins nothing");
+    assert!(of_talk.stderr.starts_with("invalid message: line 2, column "), "{of_talk:?}");
     assert_one_line(&run(&project, &arguments, input), 2, &["--save talks/new.talk", "exists"]);
     assert_eq!(fs::read_to_string(project.join("talks/new.talk")).unwrap(), talk);
 }

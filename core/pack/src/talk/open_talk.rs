@@ -56,8 +56,7 @@ impl OpenTalk {
     /// [`PackError`] with line and column if the message is invalid. The next message is read as if this one had not been there.
     pub fn read_message(&mut self, line: u32, text: &str) -> Result<PackTurn, PackError> {
         let mut clock = self.clock;
-        let header = Header { at: Some(self.start), document: self.document(), ..Header::default() };
-        let turn = new_turn(&Line::new(line, text), &header, &mut clock).map_err(|error| PackError { form: "message", ..error })?;
+        let turn = self.parse_turn(&Line::new(line, text), &mut clock).map_err(|error| PackError { form: "message", ..error })?;
         self.clock = clock;
         Ok(turn)
     }
@@ -82,8 +81,9 @@ impl OpenTalk {
         lines.join("\n") + "\n"
     }
 
-    fn document(&self) -> Option<flow::Document<'_>> {
-        self.program.as_ref().and_then(|(word, id)| flow::Document::from_word(word, id))
+    fn parse_turn(&self, line: &Line<'_>, clock: &mut Option<Millis>) -> Result<PackTurn, PackError> {
+        let document = self.program.as_ref().and_then(|(word, id)| flow::Document::from_word(word, id));
+        new_turn(line, &Header { at: Some(self.start), document, ..Header::default() }, clock)
     }
 }
 
