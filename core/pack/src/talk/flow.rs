@@ -29,9 +29,7 @@ impl<'t> Document<'t> {
             _ => None,
         }
     }
-}
 
-impl Document<'_> {
     /// The paths that start a session and that send an event to one, with the placeholder `${SESSION}` for its id.
     fn paths(self) -> (String, String) {
         match self {
