@@ -165,6 +165,8 @@ pub enum Command {
         #[arg(long)]
         charset: Option<String>,
     },
+    /// Talk with a pack without a server: each line of standard input is a message, as it is after `>` in a talk
+    Chat(ChatArguments),
     /// Play packs and talks and compare the results with their expectations
     Test(TestArguments),
 }
@@ -307,6 +309,25 @@ pub enum KnowledgeCommand {
 pub enum SecretCommand {
     /// Seal all stored secrets with the first key of convengine.secrets-key, or with a new key in the file beside an SQLite database
     Rotate,
+}
+
+/// Arguments of `convengine chat`.
+#[derive(Debug, Clone, Args)]
+pub struct ChatArguments {
+    /// Pack, talk or document, with the settings in the convengine.toml beside it [default: the pack of the current folder]
+    pub file: Option<PathBuf>,
+    /// Print each answer as a JSON object, with what the paths of talks read
+    #[arg(long)]
+    pub json: bool,
+    /// Print after each answer what the engine decided: decisions, nodes, calls and values
+    #[arg(long)]
+    pub why: bool,
+    /// When the first message is sent, such as 2026-01-31T09:00:00Z; each further one is sent a minute later [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<String>,
+    /// Save what is said as a talk in this new file, for `convengine test`
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
 }
 
 /// Arguments of `convengine test`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, ensure};
 use convengine_core::config::{Config, Issue};
-use convengine_core::pack::{Conversations, Pack, Scripted, ScriptedCall, SliceHash};
+use convengine_core::pack::{Conversations, Pack, PackTurn, Scripted, ScriptedCall, SliceHash};
 use convengine_core::turn::{
     Completion, ConversationRow, Effect, EffectResult, Journal, LlmMode, LlmReply, LlmRequest, Millis, Notice, NoticeBody, Outcome, Reply,
     Request, Slice, Turn, TurnInput, Write, state_hash,
@@ -102,6 +102,20 @@ impl CorePlayer {
             }
         }
         self.finish(&turn, run)
+    }
+
+    /// Adds a turn to the pack and plays it. A turn that cannot be played is not added.
+    ///
+    /// # Errors
+    /// Returns an error when the turn is not a plain message, or the core violates its protocol.
+    pub fn play_next(&mut self, turn: PackTurn) -> Result<CoreTurn> {
+        let index = self.pack.turns.len();
+        self.pack.turns.push(turn);
+        let played = self.play(index);
+        if played.is_err() {
+            self.pack.turns.truncate(index);
+        }
+        played
     }
 
     /// Returns the input of a turn on the current conversation and selects the turn's scripted answers.

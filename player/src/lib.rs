@@ -1,9 +1,11 @@
-//! Plays packs and talks, for `convengine test` and the project's own test runners.
+//! Plays packs and talks, for `convengine test`, `convengine chat` and the project's own test runners.
 //!
 //! A pack of plain messages runs in the core. A pack with SQL between its turns, another path, or a body that is not a message is
 //! played over HTTP against a server on a temporary database, in this process or that of a program, which needs the feature `http`. So does a pack whose turns need
 //! services of a host: SQL, tools of other groups, scripts and extensions.
 
+#[cfg(feature = "http")]
+mod chat;
 mod check;
 #[cfg(feature = "http")]
 mod command;
@@ -40,6 +42,8 @@ use std::path::Path;
 
 use convengine_core::pack::{Pack, PackFileError};
 
+#[cfg(feature = "http")]
+pub use self::chat::Chat;
 pub use self::check::failed_checks;
 #[cfg(feature = "http")]
 pub use self::command::{play, play_http, run_command};

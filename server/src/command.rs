@@ -10,7 +10,9 @@ use convengine_access::{self as access, security_log};
 use convengine_content::config::{export, import, json_schema, lint, nlu};
 use convengine_content::knowledge::document_process;
 use convengine_host::app::{self, Server};
-use convengine_host::arguments::{Arguments, AuditCommand, ClusterCommand, Command, KnowledgeCommand, SecretCommand, SnapshotCommand};
+use convengine_host::arguments::{
+    Arguments, AuditCommand, ChatArguments, ClusterCommand, Command, KnowledgeCommand, SecretCommand, SnapshotCommand,
+};
 use convengine_host::dev;
 use convengine_host::ops::backup;
 use convengine_host::ops::forget;
@@ -24,7 +26,7 @@ use convengine_host::ops::snapshot;
 use convengine_host::{mcp_stdio, restate};
 use convengine_host_base::exit::Failure;
 use convengine_host_base::print_line;
-use convengine_player::play_in_core;
+use convengine_player::{Chat, play_in_core};
 use convengine_project::init;
 use convengine_settings::{LoggingSettings, Options, Runtime, Settings};
 use convengine_storage::{self as storage, schema};
@@ -81,6 +83,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Schema { name } => json_schema::run(&name),
         Command::Mcp => run_with_settings(&options, serve_mcp),
         Command::ReadDocument { format, charset } => return document_process::run(&format, charset),
+        Command::Chat(chat) => run_chat(options, &chat),
         // The player starts its own servers, each with its own runtime and settings.
         Command::Test(test) => {
             log::init(&LoggingSettings::default());
@@ -154,6 +157,19 @@ fn run_lint(mut options: Options, file: Option<&Path>, json: bool) -> Result<(),
         return run_with_settings(&options, async |settings| lint::run(settings, Some(name), json).await);
     }
     run_with_settings(&options, async |settings| lint::run(settings, file, json).await)
+}
+
+/// Talks with a file, or with the pack of the folder, with the settings beside it as `lint` and `dev` take them.
+fn run_chat(mut options: Options, arguments: &ChatArguments) -> Result<(), Failure> {
+    let file = arguments.file.clone().map_or_else(dev::find_pack, Ok)?;
+    let chat = Chat::open(&file, arguments)?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    if dev::use_settings_of(folder, &mut options) {
+        enter_folder(folder)?;
+    }
+    let settings = Settings::load(&options)?.for_tenant(options.tenant.as_deref())?;
+    log::init(&settings.logging);
+    chat.run(&settings.tree)
 }
 
 fn enter_folder(folder: &Path) -> Result<(), Failure> {

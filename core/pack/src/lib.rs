@@ -62,7 +62,7 @@ pub use knowledge::PackSource;
 pub use message::Message;
 pub use phrase_vectors::SCRIPTED_MODEL;
 pub use scripted::{ScriptRule, Scripted};
-pub use talk::{conversation_id_for_label, talk_words};
+pub use talk::{OpenTalk, conversation_id_for_label, talk_words};
 
 use std::collections::BTreeMap;
 
@@ -242,9 +242,13 @@ impl Pack {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn flow_document(&self) -> Option<Value> {
+        self.bundle(self.played_document()?)
+    }
+
+    /// Returns the place of the document that the pack plays.
+    fn played_document(&self) -> Option<usize> {
         let is_program = |document: &Value| document_kind(document).is_some() || is_chain(document);
-        let at = self.documents.iter().position(is_program).filter(|_| self.tables.0.is_empty())?;
-        self.bundle(at)
+        self.documents.iter().position(is_program).filter(|_| self.tables.0.is_empty())
     }
 
     /// Returns a document with what it is bound to: the other documents and the tools of the workspace; an assistant alone, with those

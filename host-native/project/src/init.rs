@@ -81,6 +81,7 @@ pub fn run(folder: Option<&Path>, kind: Option<Kind>) -> Result<(), Failure> {
     if folder.is_some() {
         print_line!("  cd {}", quote(&target.display().to_string()));
     }
+    print_line!("  convengine chat");
     print_line!("  convengine dev");
     print_line!("  convengine test talks/*.talk");
     Ok(())

@@ -9,7 +9,7 @@ mod routes;
 
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use convengine_host_base::exit::Failure;
@@ -78,6 +78,20 @@ pub fn load_settings(mut options: Options) -> Result<Settings, Failure> {
     let failed = |error| Failure::service_unavailable(format!("cannot create the folder of {}: {error}", settings.database.redacted_url()));
     settings.database.create_folder().map_err(failed)?;
     Ok(settings)
+}
+
+/// Returns the pack of the current folder, for a command that needs one.
+///
+/// # Errors
+/// Exit code 2 if the folder cannot be read, or holds no pack or several.
+pub fn find_pack() -> Result<PathBuf, Failure> {
+    let folder = ProjectFolder::open(Path::new("."))?;
+    let unreadable = |error| Failure::invalid_usage(format!("cannot read the folder {}: {error}", folder.path().display()));
+    let names = folder.packs().map_err(unreadable)?;
+    match names.as_slice() {
+        [name] => Ok(name.into()),
+        _ => Err(Failure::invalid_usage(format!("the folder holds several packs; name one of {}", names.join(", ")))),
+    }
 }
 
 fn is_loopback(address: &str) -> bool {

@@ -59,7 +59,11 @@ fn a_project_of_each_kind_works() {
             let made = run(folder, &["init", name, "--kind", kind]);
             assert_eq!((made.status.code(), text(&made.stderr).as_str()), (Some(0), ""));
             let printed = text(&made.stdout);
-            for part in [format!("'{id}'"), format!("  {kind}.json\n"), format!("  cd '{name}'\n  convengine dev\n  convengine test ")] {
+            for part in [
+                format!("'{id}'"),
+                format!("  {kind}.json\n"),
+                format!("  cd '{name}'\n  convengine chat\n  convengine dev\n  convengine test "),
+            ] {
                 assert!(printed.contains(&part), "{part} is not in {printed}");
             }
             assert_works(&folder.join(name), &format!("{kind}.json"), id);

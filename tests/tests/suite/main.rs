@@ -14,6 +14,7 @@ mod chain_crash;
 mod chain_waits;
 mod chains;
 mod chat;
+mod chat_command;
 mod classifiers;
 mod client_packages;
 mod clients;

@@ -18,7 +18,18 @@ pub(super) enum Document<'t> {
     Agent(&'t str),
 }
 
-impl Document<'_> {
+impl<'t> Document<'t> {
+    /// Creates the document of a line `program WORD ID`; `None` for other programs.
+    pub(super) fn from_word(word: &str, id: &'t str) -> Option<Document<'t>> {
+        match word {
+            "flow" => Some(Document::Assistant(id)),
+            "workflow" => Some(Document::Workflow(id)),
+            "chain" => Some(Document::Chain(id)),
+            "agent" => Some(Document::Agent(id)),
+            _ => None,
+        }
+    }
+
     /// The paths that start a session and that send an event to one, with the placeholder `${SESSION}` for its id.
     fn paths(self) -> (String, String) {
         match self {

@@ -21,11 +21,13 @@ mod check;
 mod flow;
 mod line;
 mod message;
+mod open_talk;
 mod time;
 
 use serde_json::Value;
 
 pub use self::message::conversation_id_for_label;
+pub use self::open_talk::OpenTalk;
 
 use convengine_turn::{Map, Millis};
 
@@ -88,6 +90,21 @@ impl Pack {
         let last = turns.last().ok_or_else(|| end.error("the talk has no messages; add one, such as '> Hello'"))?;
         check_complete(last)?;
         header.into_pack(turns, &end, config)
+    }
+
+    /// Sets a setting below `convengine`, as the line `set KEY=VALUE` of a talk does. Its names are in camel case or kebab case.
+    ///
+    /// ```
+    /// use convengine_pack::Pack;
+    ///
+    /// let mut pack = Pack::parse(r#"{"name": "p", "settings": {"flow": {"dialogueAct": {"resolute": "LLM_ONLY"}}}}"#)?;
+    /// pack.set_setting("flow.dialogue-act.resolute", "REGEX_ONLY".into());
+    /// assert_eq!(pack.settings["flow"]["dialogueAct"]["resolute"], "REGEX_ONLY");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_setting(&mut self, key: &str, value: Value) {
+        let names: Vec<&str> = key.strip_prefix("convengine.").unwrap_or(key).split('.').collect();
+        set_path(&mut self.settings, &names, value);
     }
 }
 
@@ -199,8 +216,7 @@ impl<'t> Header<'t> {
         let text = config(file.text).map_err(|reason| file.error(format!("cannot read '{}': {reason}", file.text)))?;
         let mut pack = Pack::parse(&text).map_err(|error| file.error(format!("'{}': {error}", file.text)))?;
         for (key, value) in self.settings {
-            let names: Vec<&str> = key.text.strip_prefix("convengine.").unwrap_or(key.text).split('.').collect();
-            set_path(&mut pack.settings, &names, value);
+            pack.set_setting(key.text, value);
         }
         if let Some(name) = self.name {
             name.clone_into(&mut pack.name);
