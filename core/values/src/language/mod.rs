@@ -10,6 +10,7 @@ mod fr;
 mod hi;
 pub(crate) mod hour_words;
 mod it;
+pub(crate) mod mention_words;
 mod nl;
 mod pt;
 
