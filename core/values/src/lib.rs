@@ -23,6 +23,7 @@ mod currency;
 mod digit_dates;
 mod grammar;
 mod half_day;
+mod ignorance;
 mod input;
 mod kind;
 mod language;
@@ -53,6 +54,7 @@ pub use self::consent::{Consent, is_inquiry, is_question, read_consent, read_con
 pub use self::context::{Context, Direction};
 pub use self::currency::is_code as is_currency_code;
 pub use self::half_day::is_bare_hour;
+pub use self::ignorance::is_ignorance;
 pub use self::kind::Kind;
 pub use self::mentions::{Mention, asks_for_past, names_absence, read_mention, tells_of_past};
 pub use self::number_marks::{NumberMarks, number_marks};
