@@ -38,7 +38,7 @@ impl SessionView<'_, '_> {
     }
 
     /// How a message tells of a day or a time without asking for it; `None` for values of other types.
-    fn mention_of(&self, text: &str, part: &Range<usize>, key: &str) -> Option<Mention> {
+    pub(super) fn mention_of(&self, text: &str, part: &Range<usize>, key: &str) -> Option<Mention> {
         if !DAYS_AND_TIMES.iter().any(|it| key.starts_with(*it)) {
             return None;
         }

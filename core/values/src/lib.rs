@@ -53,7 +53,7 @@ pub use self::commands::{
 pub use self::consent::{Consent, is_inquiry, is_question, read_consent, read_consent_in_any_language};
 pub use self::context::{Context, Direction};
 pub use self::currency::is_code as is_currency_code;
-pub use self::half_day::is_bare_hour;
+pub use self::half_day::{is_bare_hour, says_afternoon};
 pub use self::ignorance::is_ignorance;
 pub use self::kind::Kind;
 pub use self::mentions::{Mention, asks_for_past, names_absence, read_mention, tells_of_past};
