@@ -21,9 +21,14 @@ pub enum Mention {
 /// Reads whether a message only tells of a day or a time at `part`, in bytes. `values` are the places of all its days and times, whose words
 /// say nothing about each other.
 ///
-/// A clause says it of the values in it: of "I was there on 3 March and would like to come on 5 May", only of the first.
+/// A clause says it of the values in it: of "I was there on 3 March and would like to come on 5 May", only of the first. In a language whose
+/// words are not known, English words say nothing.
 pub fn read_mention(text: &str, part: &Range<usize>, values: &[Range<usize>], locale: &str) -> Option<Mention> {
     let language = language_of(locale);
+    let is_known = locale.split(['-', '_']).next().is_some_and(|it| it.eq_ignore_ascii_case(language.language.code));
+    if !is_known {
+        return None;
+    }
     let words = &language.mentions;
     let tokens = split_tokens(text);
     let message = Message { tokens: &tokens, value_tokens: mark_values(&tokens, part, values), language };
@@ -31,6 +36,9 @@ pub fn read_mention(text: &str, part: &Range<usize>, values: &[Range<usize>], lo
     let has = |phrases: &Phrases, part: &Range<usize>| !message.find(phrases, part).is_empty();
     if has(&words.absences, &clause) || has(&words.stays, &clause) && has(&words.places, &clause) {
         return Some(Mention::Absence);
+    }
+    if has(&words.last_times, &clause) && !has(&words.comparisons, &clause) {
+        return Some(Mention::EarlierEvent);
     }
     if !message.has_plain(&words.pasts, &clause) || has(&words.wishes, &clause) {
         return None;
@@ -250,6 +258,9 @@ mod tests {
             ("en", "my trip to Rome on [3 March]", "-"),
             ("en", "I want to check out on [Thursday]", "-"),
             ("en", "Can I come on [Thursday] while I'm on holiday", "-"),
+            ("pl", "chciałbym do was przyjść [2026-05-05]", "-"),
+            ("es", "voy a comer fuera el [jueves]", "-"),
+            ("es", "el [jueves] estoy fuera", "absence"),
             ("de", "mein letzter Termin war am [3. März]", "earlier"),
             ("de", "ja, mein letzter war am [3. März]", "earlier"),
             ("de", "mein letzter Termin, der war am [3. März]", "earlier"),
@@ -262,6 +273,11 @@ mod tests {
             ("de", "ich war am [3. März] da und möchte am [5. Mai] kommen", "earlier -"),
             ("de", "letzten Termin war [um drei], diesmal bitte [um vier]", "earlier -"),
             ("de", "ich bin am [3. März] bei Ihnen gewesen", "earlier"),
+            ("de", "ja, zuletzt am [3. März]", "earlier"),
+            ("en", "yes, last time on [3 March]", "earlier"),
+            ("en", "same as last time on [Thursday]", "-"),
+            ("it", "[giovedì] non ci sono", "absence"),
+            ("en", "I had better come on [Thursday]", "-"),
             ("de", "es war am [3. März]", "past"),
             ("de", "das war [gestern]", "past"),
             ("de", "passiert ist es [gestern]", "-"),

@@ -14,6 +14,10 @@ pub(crate) struct MentionWords<List = &'static str> {
     pub own: List,
     /// What says, beside a verb in the past, that it was an earlier event: `last`.
     pub last: List,
+    /// What says so without a verb: `last time`.
+    pub last_times: List,
+    /// What makes a comparison of that: `same as last time`.
+    pub comparisons: List,
     /// What makes a wish of a verb in the past: `I was thinking of Friday`.
     pub wishes: List,
     /// Phrases that say that the speaker has no time.
@@ -41,6 +45,8 @@ impl MentionWords {
             has_plain_pasts: self.has_plain_pasts,
             own: Phrases::new(self.own),
             last: Phrases::new(self.last),
+            last_times: Phrases::new(self.last_times),
+            comparisons: Phrases::new(self.comparisons),
             wishes: Phrases::new(self.wishes),
             absences: Phrases::new(self.absences),
             stays: Phrases::new(self.stays),
@@ -61,7 +67,9 @@ const ALL: [MentionWords; 8] = [
         own: "i was|we were|i had|we had|i came|we came|i visited|we visited|i have|we have|i ve|we ve|ive|weve|i last|we last|i already|\
               we already",
         last: "last|previous|prior|former|most recent|latest",
-        wishes: "thinking|thought|wondering|hoping|hoped|looking|planning|planned|wanted|told|asked|going to|about to|in mind|had to",
+        last_times: "last time|the last time",
+        comparisons: "same|like|as",
+        wishes: "better|thinking|thought|wondering|hoping|hoped|looking|planning|planned|wanted|told|asked|going to|about to|in mind|had to",
         absences: "have to work|got to work|need to work|must work",
         stays: "i m|im|i am|we re|we are|ll be|will be|i have been|i ve been",
         places: "away|abroad|on holiday|on holidays|on vacation|on leave|on a trip|on a business trip|out of town|out of office|\
@@ -82,6 +90,8 @@ const ALL: [MentionWords; 8] = [
               ich hab|hab ich|wir haben|haben wir",
         last: "letzter|letzte|letzten|letztes|letztem|voriger|vorige|vorigen|voriges|vorigem|vorheriger|vorherige|vorherigen|vorheriges|fruherer|\
                fruhere|fruheren|fruheres|bisheriger|bisherige|bisherigen|zuletzt|letztmals",
+        last_times: "zuletzt|letztmals|das letzte mal|letztes mal|beim letzten mal|voriges mal",
+        comparisons: "wie|gleich|gleiche|selbe",
         wishes: "gern|gerne|lieber|liebsten|gedacht|gehofft|im sinn|im auge|im kopf|vorgestellt|vorgehabt|uberlegt|hatte vor|hatten vor|war gut|\
                  war super|war toll|war ideal|war perfekt|war prima|war besser|war okay|war ok|war mir|war recht|war moglich",
         absences: "keine zeit|schon etwas vor|schon was vor|muss ich arbeiten|muss arbeiten|arbeiten muss|habe ich schon einen termin|\
@@ -106,10 +116,12 @@ const ALL: [MentionWords; 8] = [
         has_plain_pasts: false,
         own: "estuve|estuvimos|tuve|tuvimos|fui|fuimos|vine|vinimos|he estado|hemos estado|he tenido|hemos tenido|yo tenia|yo estaba|ya tenia",
         last: "ultimo|ultima|ultimos|ultimas|anterior|anteriores|previo|previa|pasado|pasada",
+        last_times: "la ultima vez|ultima vez|la vez pasada",
+        comparisons: "como|igual|misma|mismo",
         wishes: "pensado|pensando|pensaba|mente|previsto|planeado|planeaba|esperaba|queria|gustaria|quisiera|era para|era por",
-        absences: "tengo que trabajar|tengo otro compromiso|tengo un compromiso|tengo otra cita",
+        absences: "no voy a estar|no vamos a estar|no estoy aqui|no estoy disponible|no estare|estoy fuera|estamos fuera|estare fuera|estaremos fuera|tengo que trabajar|tengo otro compromiso|tengo un compromiso|tengo otra cita",
         stays: "estoy|estamos|estare|estaremos|voy a estar|vamos a estar|voy|vamos|me voy|nos vamos|salgo|salimos",
-        places: "de vacaciones|de viaje|fuera|ocupado|ocupada|ocupados|ocupadas|en el extranjero|de baja|viajando|trabajando|ausente",
+        places: "de vacaciones|de viaje|ocupado|ocupada|ocupados|ocupadas|en el extranjero|de baja|viajando|trabajando|ausente",
         clauses: "pero|sino|aunque|porque|pues|entonces|cuando|si|mientras|asi",
         requests: "puedo|podemos|podria|podriamos|quiero|queremos|quisiera|quisieramos|me gustaria|nos gustaria|necesito|necesitamos|por favor|\
                    esta vez",
@@ -125,6 +137,8 @@ const ALL: [MentionWords; 8] = [
         own: "j etais|nous etions|j avais|nous avions|j ai ete|nous avons ete|j ai eu|nous avons eu|j ai deja eu|je suis venu|je suis venue|\
               nous sommes venus|nous sommes venues",
         last: "dernier|derniere|derniers|dernieres|precedent|precedente|precedents|anterieur|anterieure|ancien|ancienne",
+        last_times: "la derniere fois|derniere fois|la fois derniere",
+        comparisons: "comme|pareil|meme",
         wishes: "pense a|pense au|pensais|pensait|prevu|prevoyais|envisage|en tete|avais espere|esperais|souhaite|voulais|aimerais|possible|etait pour",
         absences: "je travaille|dois travailler|deja quelque chose|ai un empechement|ai deja un rendez vous",
         stays: "suis|sommes|serai|serons|vais|allons|pars|partons",
@@ -145,10 +159,12 @@ const ALL: [MentionWords; 8] = [
         own: "ero|eravamo|sono stato|sono stata|siamo stati|siamo state|avevo|avevamo|ho avuto|abbiamo avuto|ho gia avuto|sono venuto|sono venuta|\
               siamo venuti|siamo venute",
         last: "ultimo|ultima|ultimi|ultime|precedente|precedenti|scorso|scorsa|passato|passata",
+        last_times: "l ultima volta|ultima volta|la volta scorsa",
+        comparisons: "come|uguale|stessa|stesso",
         wishes: "pensato|pensavo|pensando|mente|previsto|sperato|speravo|volevo|vorrei|era per|in programma",
-        absences: "sono via|siamo via|saro via|saremo via|devo lavorare|ho un impegno|ho gia un impegno|ho un altro impegno",
+        absences: "non ci sono|non ci siamo|non ci saro|non ci saremo|sono fuori|siamo fuori|saro fuori|saremo fuori|sono via|siamo via|saro via|saremo via|devo lavorare|ho un impegno|ho gia un impegno|ho un altro impegno",
         stays: "sono|siamo|saro|saremo|vado|andiamo|parto|partiamo",
-        places: "in vacanza|in ferie|in viaggio|fuori|fuori citta|all estero|impegnato|impegnata|impegnati|occupato|occupata|assente|in malattia|\
+        places: "in vacanza|in ferie|in viaggio|fuori citta|all estero|impegnato|impegnata|impegnati|occupato|occupata|assente|in malattia|\
                  in trasferta|al lavoro",
         clauses: "ma|pero|perche|quindi|percio|quando|se|mentre|allora",
         requests: "posso|possiamo|potrei|potremmo|vorrei|vorremmo|voglio|vogliamo|mi piacerebbe|ci piacerebbe|ho bisogno|per favore|per piacere|\
@@ -164,8 +180,10 @@ const ALL: [MentionWords; 8] = [
         own: "ik was|was ik|we waren|wij waren|waren we|waren wij|ik had|had ik|we hadden|wij hadden|hadden we|hadden wij|ik ben|ben ik|we zijn|\
               wij zijn|zijn we|zijn wij|ik heb|heb ik|we hebben|wij hebben|hebben we|hebben wij",
         last: "laatste|laatst|vorige|vorig|voorgaande|eerdere",
+        last_times: "de laatste keer|laatste keer|de vorige keer|vorige keer|voor het laatst",
+        comparisons: "zoals|als|hetzelfde|dezelfde",
         wishes: "graag|liever|liefst|gedacht|gedachten|gehoopt|gewild|gepland|willen|van plan|in het hoofd",
-        absences: "geen tijd|moet ik werken|moet werken|werken moet|al een afspraak|al iets|al wat",
+        absences: "ben er niet|ben ik er niet|zijn we er niet|geen tijd|moet ik werken|moet werken|werken moet|al een afspraak|al iets|al wat",
         stays: "ben|zijn|zit|zitten|ga|gaan",
         places: "op vakantie|met vakantie|met verlof|op reis|op zakenreis|weg|afwezig|verhinderd|bezet|bezig|druk|niet thuis|niet aanwezig|\
                  in het buitenland",
@@ -180,10 +198,12 @@ const ALL: [MentionWords; 8] = [
         has_plain_pasts: false,
         own: "estive|estivemos|tive|tivemos|fui|fomos|vim|viemos|eu tinha|eu estava|ja tinha",
         last: "ultimo|ultima|ultimos|ultimas|anterior|anteriores|previo|previa|passado|passada|antigo|antiga",
+        last_times: "a ultima vez|da ultima vez|ultima vez|da vez passada",
+        comparisons: "como|igual|mesma|mesmo",
         wishes: "pensado|pensando|pensava|mente|previsto|planejado|planejava|planeado|esperava|queria|gostaria|era para|era pra|era so",
-        absences: "tenho que trabalhar|tenho de trabalhar|tenho outro compromisso|tenho um compromisso|ja tenho compromisso|vou viajar",
+        absences: "nao vou estar|nao vamos estar|nao estou ca|nao estou disponivel|nao estarei|estou fora|estamos fora|estarei fora|estaremos fora|tenho que trabalhar|tenho de trabalhar|tenho outro compromisso|tenho um compromisso|ja tenho compromisso|vou viajar",
         stays: "estou|estamos|estarei|estaremos|vou estar|vamos estar|vou|vamos|fico|ficamos",
-        places: "de ferias|de viagem|em viagem|fora|ocupado|ocupada|ocupados|ocupadas|viajando|a viajar|trabalhando|a trabalhar|no exterior|\
+        places: "de ferias|de viagem|em viagem|ocupado|ocupada|ocupados|ocupadas|viajando|a viajar|trabalhando|a trabalhar|no exterior|\
                  no estrangeiro|ausente|de licenca|de baixa",
         clauses: "mas|porem|porque|pois|entao|quando|se|enquanto",
         requests: "posso|podemos|poderia|queria|quero|queremos|gostaria|gostariamos|preciso|precisamos|por favor|desta vez|dessa vez",
@@ -196,6 +216,8 @@ const ALL: [MentionWords; 8] = [
         has_plain_pasts: false,
         own: "मैं|मैंने|हम|हमने",
         last: "पिछला|पिछली|पिछले|आखिरी|अंतिम|पुराना|पुरानी|पुराने",
+        last_times: "पिछली बार|आखिरी बार",
+        comparisons: "जैसे|जैसा|जैसी",
         wishes: "सोच|सोचा|चाहता|चाहती|चाहते|चाहिए|इरादा",
         absences: "",
         stays: "हूँ|हूं|हैं|रहूँगा|रहूंगा|रहूँगी|रहूंगी|रहेंगे",
@@ -225,6 +247,8 @@ mod tests {
                 words.pasts,
                 words.own,
                 words.last,
+                words.last_times,
+                words.comparisons,
                 words.wishes,
                 words.absences,
                 words.stays,
