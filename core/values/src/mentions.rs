@@ -12,7 +12,8 @@ use crate::token::{Token, split_tokens};
 pub enum Mention {
     /// Something was then: "it was on 3 March".
     Past,
-    /// Something that the speaker did, or the last of several events, was then: "I was there on 3 March", "my last visit was on 3 March".
+    /// Something that the speaker did, or the last of several events, was then: "I was there on 3 March", "my last visit was on 3 March". So
+    /// was what stands beside a request for another day: "my visit was on 3 March, I'd like to come on 5 May".
     EarlierEvent,
     /// The speaker is away or busy then: "I'm on holiday on Thursday".
     Absence,
@@ -46,7 +47,8 @@ pub fn read_mention(text: &str, part: &Range<usize>, values: &[Range<usize>], lo
     // "My last visit, that was on 3 March"
     let topic = message.topic_of(&clause);
     let is_last = has(&words.last, &clause) || topic.is_some_and(|it| has(&words.last, &it));
-    Some(if is_last || message.has_plain(&words.own, &clause) { Mention::EarlierEvent } else { Mention::Past })
+    let is_earlier = is_last || message.has_plain(&words.own, &clause) || message.requests_other(&clause, values);
+    Some(if is_earlier { Mention::EarlierEvent } else { Mention::Past })
 }
 
 /// Whether a question asks for something past: "When was your last visit?", "When did it happen?"
@@ -134,6 +136,13 @@ impl<'t> Message<'t> {
         let comma = clause.start.checked_sub(1).filter(|at| self.tokens.get(*at).is_some_and(|it| it.is_sign_of(",")))?;
         let topic = self.clause_begin(comma)..comma;
         Some(topic).filter(|it| !it.clone().any(|at| self.is_value(at)))
+    }
+
+    /// Whether another clause asks for its value.
+    fn requests_other(&self, own: &Range<usize>, values: &[Range<usize>]) -> bool {
+        let requests = &self.language.mentions.requests;
+        let asks = |clause: &Range<usize>| !self.find(requests, clause).is_empty() || requests.read(self.tokens, clause.end).is_some();
+        values.iter().filter_map(|place| self.clause_of(place)).any(|clause| clause != *own && asks(&clause))
     }
 
     /// The first token of the clause of what stands before a token.
@@ -278,6 +287,9 @@ mod tests {
             ("en", "same as last time on [Thursday]", "-"),
             ("it", "[giovedì] non ci sono", "absence"),
             ("en", "I had better come on [Thursday]", "-"),
+            ("de", "mein Termin war am [3. März], ich möchte am [5. Mai] kommen", "earlier -"),
+            ("de", "mein Termin war am [3. März], am [5. Mai] möchte ich kommen", "earlier -"),
+            ("de", "es war am [3. März] um [drei], bitte helfen Sie mir", "past past"),
             ("de", "es war am [3. März]", "past"),
             ("de", "das war [gestern]", "past"),
             ("de", "passiert ist es [gestern]", "-"),
@@ -352,6 +364,7 @@ mod tests {
             ("en", "When did it happen?", true, false),
             ("en", "When would you like to come?", false, false),
             ("en", "From when are you on holiday?", false, true),
+            ("en", "The day of the accident?", true, false),
             ("de", "Wann ist der Schaden passiert?", true, false),
             ("de", "Wann waren Sie zuletzt bei uns?", true, false),
             ("de", "Wann hätten Sie Zeit?", false, false),

@@ -30,7 +30,7 @@ pub(crate) struct MentionWords<List = &'static str> {
     pub clauses: List,
     /// Phrases with which a request begins, also without a comma before it: `I'd like`.
     pub requests: List,
-    /// Words of a question about the past besides its verbs: `did`.
+    /// Words of a question about the past besides its verbs, also what it asks about: `did`, `accident`.
     pub past_questions: List,
     /// Words of a question or a request about absences.
     pub absence_topics: List,
@@ -78,7 +78,7 @@ const ALL: [MentionWords; 8] = [
         clauses: "but|though|although|so|because|when|while|if|therefore|then|instead|however",
         requests: "can i|can we|could i|could we|may i|i d like|i would like|we d like|we would like|i want|we want|i need|we need|id like|let s|lets|\
                    please|how about|what about|this time",
-        past_questions: "did|happen|last|previous|ago|already|since when|so far",
+        past_questions: "accident|incident|damage|loss|theft|purchase|birth|did|happen|last|previous|ago|already|since when|so far",
         absence_topics: "away|abroad|holiday|holidays|vacation|vacations|leave|absence|absences|absent|trip|trips|travel|traveling|travelling|busy|\
                          unavailable",
     },
@@ -103,7 +103,7 @@ const ALL: [MentionWords; 8] = [
         clauses: "aber|jedoch|sondern|weil|denn|also|deshalb|daher|darum|deswegen|wenn|als|obwohl|wahrend|dass",
         requests: "kann ich|konnen wir|konnte ich|konnten wir|darf ich|ich mochte|wir mochten|mochte ich|mochten wir|ich will|wir wollen|ich brauche|\
                    wir brauchen|ich wurde|wir wurden|bitte|diesmal|dieses mal",
-        past_questions: "passiert|geschehen|ereignet|zugetragen|aufgetreten|entstanden|bemerkt|gekauft|bestellt|geliefert|aufgegeben|erhalten|\
+        past_questions: "unfall|unfalls|unfalltag|schaden|schadens|schadenstag|vorfall|vorfalls|diebstahl|diebstahls|einbruch|einbruchs|kauf|kaufs|geburt|passiert|geschehen|ereignet|zugetragen|aufgetreten|entstanden|bemerkt|gekauft|bestellt|geliefert|aufgegeben|erhalten|\
                          bekommen|bezahlt|gebucht|begonnen|angefangen|gekommen|verloren|gestohlen|geboren|letzter|letzte|letzten|letztes|letztem|\
                          zuletzt|bisher|seit wann",
         absence_topics: "urlaub|urlaubs|urlaubsantrag|urlaubsbeginn|urlaubsende|ferien|abwesend|abwesenheit|verreist|verreisen|reise|reisen|\
@@ -125,7 +125,7 @@ const ALL: [MentionWords; 8] = [
         clauses: "pero|sino|aunque|porque|pues|entonces|cuando|si|mientras|asi",
         requests: "puedo|podemos|podria|podriamos|quiero|queremos|quisiera|quisieramos|me gustaria|nos gustaria|necesito|necesitamos|por favor|\
                    esta vez",
-        past_questions: "ocurrio|ocurrido|paso|pasado|sucedio|sucedido|ultima|ultimo|anterior|hizo|hiciste|compro|compraste|pidio|pediste|recibio|\
+        past_questions: "accidente|incidente|siniestro|robo|compra|nacimiento|ocurrio|ocurrido|paso|pasado|sucedio|sucedido|ultima|ultimo|anterior|hizo|hiciste|compro|compraste|pidio|pediste|recibio|\
                          recibiste|empezo|nacio|naciste|desde cuando",
         absence_topics: "vacaciones|viaje|viajes|viajar|viajas|viaja|fuera|ausencia|ausente|ocupado|ocupada|baja|permiso",
     },
@@ -147,7 +147,7 @@ const ALL: [MentionWords; 8] = [
         clauses: "mais|car|donc|parce|puisque|quand|lorsque|si|alors",
         requests: "je voudrais|nous voudrions|je veux|nous voulons|j aimerais|nous aimerions|je souhaite|je peux|puis je|est ce que|il me faut|\
                    j ai besoin|s il vous plait|s il te plait|svp|cette fois",
-        past_questions: "passe|arrive|produit|survenu|survenue|eu lieu|dernier|derniere|precedent|precedente|achete|recu|constate|commence|ne|nee|\
+        past_questions: "accident|incident|sinistre|achat|naissance|passe|arrive|produit|survenu|survenue|eu lieu|dernier|derniere|precedent|precedente|achete|recu|constate|commence|ne|nee|\
                          depuis quand",
         absence_topics: "vacances|conge|conges|absence|absences|absent|absente|voyage|voyages|voyager|voyagez|deplacement|partez|pars|arret|occupe",
     },
@@ -169,7 +169,7 @@ const ALL: [MentionWords; 8] = [
         clauses: "ma|pero|perche|quindi|percio|quando|se|mentre|allora",
         requests: "posso|possiamo|potrei|potremmo|vorrei|vorremmo|voglio|vogliamo|mi piacerebbe|ci piacerebbe|ho bisogno|per favore|per piacere|\
                    questa volta|stavolta",
-        past_questions: "successo|accaduto|avvenuto|verificato|ultimo|ultima|precedente|comprato|acquistato|ordinato|ricevuto|iniziato|cominciato|\
+        past_questions: "incidente|sinistro|furto|acquisto|nascita|successo|accaduto|avvenuto|verificato|ultimo|ultima|precedente|comprato|acquistato|ordinato|ricevuto|iniziato|cominciato|\
                          nato|nata|da quando",
         absence_topics: "vacanza|vacanze|ferie|viaggio|viaggi|viaggiare|assenza|assenze|assente|malattia|permesso|impegnato|impegnata|via",
     },
@@ -189,7 +189,7 @@ const ALL: [MentionWords; 8] = [
                  in het buitenland",
         clauses: "maar|want|dus|omdat|toen|wanneer|als|terwijl|daarom|hoewel",
         requests: "kan ik|kunnen we|mag ik|ik wil|we willen|wil ik|ik zou|zou ik|ik moet|ik heb nodig|alsjeblieft|alstublieft|deze keer|dit keer",
-        past_questions: "gebeurd|gebeurde|plaatsgevonden|ontstaan|laatste|vorige|gekocht|besteld|ontvangen|begonnen|geboren|sinds wanneer",
+        past_questions: "ongeval|ongeluk|schade|incident|diefstal|aankoop|geboorte|gebeurd|gebeurde|plaatsgevonden|ontstaan|laatste|vorige|gekocht|besteld|ontvangen|begonnen|geboren|sinds wanneer",
         absence_topics: "vakantie|vakanties|vakantiedagen|verlof|reis|reizen|reist|afwezig|afwezigheid|weg|ziek",
     },
     MentionWords {
@@ -207,7 +207,7 @@ const ALL: [MentionWords; 8] = [
                  no estrangeiro|ausente|de licenca|de baixa",
         clauses: "mas|porem|porque|pois|entao|quando|se|enquanto",
         requests: "posso|podemos|poderia|queria|quero|queremos|gostaria|gostariamos|preciso|precisamos|por favor|desta vez|dessa vez",
-        past_questions: "aconteceu|acontecido|ocorreu|ocorrido|ultima|ultimo|anterior|comprou|pediu|recebeu|comecou|nasceu|desde quando",
+        past_questions: "acidente|incidente|sinistro|roubo|compra|nascimento|aconteceu|acontecido|ocorreu|ocorrido|ultima|ultimo|anterior|comprou|pediu|recebeu|comecou|nasceu|desde quando",
         absence_topics: "ferias|viagem|viagens|viajar|viaja|ausencia|ausencias|ausente|licenca|baixa|fora|ocupado|ocupada",
     },
     MentionWords {
@@ -224,7 +224,7 @@ const ALL: [MentionWords; 8] = [
         places: "छुटटी पर|छुटटियों पर|बाहर|वयसत|विदेश|यातरा पर|सफर पर",
         clauses: "लेकिन|लेकीन|मगर|किंतु|परंतु|कयोंकि|इसलिए|जब|अगर|यदि",
         requests: "कया मैं|कृपया|मुझे",
-        past_questions: "हुआ|हुई|हुए|पिछला|पिछली|पिछले|आखिरी|कब से",
+        past_questions: "दुरघटना|हादसा|नुकसान|चोरी|जनम|हुआ|हुई|हुए|पिछला|पिछली|पिछले|आखिरी|कब से",
         absence_topics: "छुटटी|छुटटियां|छुटटियाँ|यातरा|सफर|बाहर|वयसत|विदेश",
     },
 ];
