@@ -1,12 +1,14 @@
-//! Times that do not say in which half of the day they are, where the rules of their slot leave only one (docs/spec/flows.md#4.4).
+//! Times that do not say in which half of the day they are, where an earlier message or the rules of their slot leave only one
+//! (docs/spec/flows.md#4.4).
 
 use std::ops::Range;
 
 use convengine_config::flow::document::EntityData;
 use convengine_understanding::entity::{Entity, EntityMatch};
-use convengine_values::is_bare_hour;
+use convengine_values::{is_bare_hour, says_afternoon};
 use serde_json::{Value, json};
 
+use super::state::FlowEvent;
 use super::turn::Turn;
 use super::view::SessionView;
 
@@ -25,9 +27,11 @@ impl Turn<'_> {
         }
     }
 
-    /// A time of which no words say the half of the day, in the only half that is allowed.
+    /// A time of which no words say the half of the day: in that of the day, if the message or an earlier one has said it ("Thursday
+    /// afternoon"), else in the only half that is allowed.
     pub(super) fn choose_half(&mut self, data: &EntityData, value: Value) -> Value {
         match in_other_half(&value) {
+            Some(other) if data.entity == "@time" && self.view().is_afternoon() => other,
             Some(other) => self.choose_allowed(data, value, other),
             None => value,
         }
@@ -37,9 +41,51 @@ impl Turn<'_> {
     fn choose_allowed(&mut self, data: &EntityData, value: Value, other: Value) -> Value {
         if !self.is_allowed(data, &value) && self.is_allowed(data, &other) { other } else { value }
     }
+
+    /// Keeps for the time to come that the message says the afternoon of its day. What it says of a day replaces what an earlier one has
+    /// said.
+    pub(super) fn store_afternoon(&mut self) {
+        let request = self.state.current_request();
+        if self.view().has_open_time()
+            && let Some(is_afternoon) = self.view().read_afternoon()
+        {
+            self.state.afternoon = is_afternoon.then_some(request);
+        }
+        let is_served = |request: &u32| self.state.awaiting.is_some() && self.state.stack.iter().any(|it| it.request == *request);
+        self.state.afternoon = self.state.afternoon.filter(is_served);
+    }
 }
 
 impl SessionView<'_, '_> {
+    /// Whether the afternoon of a day is meant, as the message or an earlier one of the request says.
+    fn is_afternoon(&self) -> bool {
+        self.read_afternoon().unwrap_or_else(|| self.state.afternoon == Some(self.state.current_request()))
+    }
+
+    /// Whether the message says the afternoon of its day and no time; `None` if it says nothing about a day.
+    fn read_afternoon(&self) -> Option<bool> {
+        if !matches!(self.event, FlowEvent::Message { .. }) {
+            return None;
+        }
+        let text = self.event.input_text();
+        let find = |name: &str| {
+            let entity = Entity::from_system_name(name);
+            entity.map(|it| it.find_all(&text, self.extraction_context())).unwrap_or_default()
+        };
+        let is_meant = |place: &Range<usize>| !self.is_unwanted(&text, place) && self.mention_of(&text, place, "@date").is_none();
+        let days: Vec<Range<usize>> = find("@date").into_iter().map(|it| it.range).filter(is_meant).collect();
+        let has_time = || !find("@time").is_empty() || !self.times_of_moments(&text).is_empty();
+        match says_afternoon(&text, &days, &self.state.locale) {
+            true => Some(!has_time()),
+            false => (!days.is_empty()).then_some(false),
+        }
+    }
+
+    /// Whether the request has a slot for a time that it has not filled.
+    fn has_open_time(&self) -> bool {
+        self.slots_of_frame().iter().any(|slot| slot.entity == "@time" && !self.is_filled_by_current_request(slot.variable))
+    }
+
     /// Whether a value of a type is a time of a message that nowhere says in which half of the day it is.
     pub(super) fn is_half_open(&self, entity: &str, text: &str, value: &Value) -> bool {
         if !matches!(entity, "@time" | "@datetime") {

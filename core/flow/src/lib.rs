@@ -29,6 +29,7 @@ mod knowledge;
 mod lexical_match;
 mod match_explanation;
 mod matching;
+mod mentions;
 mod messages;
 mod migrate;
 mod model_calls;

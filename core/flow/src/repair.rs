@@ -160,6 +160,7 @@ impl<'c> Turn<'c> {
             }
         }
         self.state.pending_values.clear();
+        self.state.afternoon = None;
         self.state.counters.fallbacks = 0;
         self.say(EngineText::StartedOver, &[]);
         if self.flow.kind != ProgramKind::Assistant {

@@ -73,6 +73,7 @@ pub(super) fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &Fl
         awaiting: None,
         filled_slots: Vec::new(),
         pending_values: Vec::new(),
+        afternoon: None,
         uncertain_calls: Vec::new(),
         counters: Counters::default(),
         usage: FlowUsage::default(),

@@ -111,6 +111,9 @@ impl<'c> Turn<'c> {
         }
         let place = self.state.node_key(id);
         self.record_filled_slot(&data.variable, &place);
+        if data.entity == "@time" {
+            self.state.afternoon = None;
+        }
         self.state.counters.attempts.remove(&place);
         self.state.counters.fallbacks = 0;
         self.trace("entity.filled", json!({"node": id, "variable": data.variable.to_string()}));

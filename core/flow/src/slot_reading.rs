@@ -40,6 +40,14 @@ struct SlotType {
     is_open: bool,
 }
 
+/// A message, and the slots that it may fill.
+struct SlotMessage<'s, 'c> {
+    text: &'s str,
+    slots: &'s [IntentSlot<'c>],
+    /// The intent that has them.
+    intent: Option<&'s IntentDef>,
+}
+
 impl<'c> SessionView<'_, 'c> {
     /// Finds the values of the message for the slots of a matched intent.
     pub(super) fn find_slot_values(&self, hit: &IntentMatch<'c>, text: &str) -> SlotValues {
@@ -50,7 +58,8 @@ impl<'c> SessionView<'_, 'c> {
         }
         let types = self.slot_types(&slots, None);
         self.take_marked_values(hit.intent, &types, text, &mut values);
-        values.types = self.find_wanted_values(&types, &values.taken, text);
+        let message = SlotMessage { text, slots: &slots, intent: Some(hit.intent) };
+        values.types = self.find_wanted_values(&types, &values.taken, &message);
         self.take_hinted_values(&hit.slots, &mut values);
         self.take_near_values(Some(hit.intent), &slots, text, &mut values);
         self.drop_parts_of_times(text, &mut values);
@@ -62,7 +71,8 @@ impl<'c> SessionView<'_, 'c> {
         let slots = self.slots_of_frame();
         let mut values = SlotValues::for_slots(slots.iter().filter(|it| !CATCH_ALL_ENTITIES.contains(&it.entity)));
         let types = self.slot_types(&slots, asked);
-        values.types = self.find_wanted_values(&types, &[], text);
+        let message = SlotMessage { text, slots: &slots, intent: self.active_intent() };
+        values.types = self.find_wanted_values(&types, &[], &message);
         let intent = self.state.frame().and_then(|it| it.intent_id.as_ref()).and_then(|it| self.flow.intent(it));
         self.take_near_values(intent, &slots, text, &mut values);
         self.drop_parts_of_times(text, &mut values);
@@ -97,35 +107,38 @@ impl<'c> SessionView<'_, 'c> {
         numbers.is_reduced |= numbers.found.len() < count;
     }
 
-    /// Finds the values of all types but those that the message denies, refuses or takes back.
-    fn find_wanted_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
+    /// Finds the values of all types but those that the message denies, refuses, takes back or only tells of.
+    fn find_wanted_values(&self, types: &[SlotType], taken: &[Range<usize>], message: &SlotMessage<'_, 'c>) -> Vec<TypeValues> {
+        let SlotMessage { text, slots, intent } = *message;
         let correction =
             read_correction(text, &self.state.locale).and_then(|correction| Some((correction.replaced?, correction.replacement)));
-        let is_wanted = |item: &EntityMatch| !self.is_unwanted(text, &item.range);
-        let keep_wanted = |found: &mut Vec<EntityMatch>| {
+        let is_wanted = |kind: &SlotType, item: &EntityMatch| {
+            !self.is_unwanted(text, &item.range) && !self.is_only_mentioned(text, &item.range, &kind.key, slots, intent)
+        };
+        let keep_wanted = |kind: &SlotType, found: &mut Vec<EntityMatch>| {
             let withdrawn = correction.as_ref().and_then(|(replaced, replacement)| withdrawn_place(found, replaced, replacement));
             let count = found.len();
-            found.retain(|item| is_wanted(item) && withdrawn.as_ref() != Some(&item.range));
+            found.retain(|item| is_wanted(kind, item) && withdrawn.as_ref() != Some(&item.range));
             found.len() < count
         };
-        let mut found = find_types(types, taken, text, |entity| {
-            let mut items = self.find_corrected(entity, text, correction.as_ref().map(|it| &it.1));
-            if matches!(entity, Entity::Several(_)) {
-                keep_wanted(&mut items);
+        let mut found = find_types(types, taken, text, |kind| {
+            let mut items = self.find_corrected(&kind.entity, text, correction.as_ref().map(|it| &it.1));
+            if matches!(kind.entity, Entity::Several(_)) {
+                keep_wanted(kind, &mut items);
             }
-            entity.join_items(items)
+            kind.entity.join_items(items)
         });
         for (kind, values) in types.iter().zip(&mut found) {
             // A list has been made of wanted values.
-            values.is_reduced |= matches!(kind.entity, Entity::Several(_)) || keep_wanted(&mut values.found);
+            values.is_reduced |= matches!(kind.entity, Entity::Several(_)) || keep_wanted(kind, &mut values.found);
         }
         // "Not Friday, Saturday" may be read as nothing, unlike what is left of it.
         let denied = denied_parts(text, &self.state.locale);
         if !denied.is_empty() && found.iter().any(|it| it.found.is_empty()) {
             let rest = blank_out(text, &denied);
-            let rest_values = find_types(types, taken, &rest, |entity| {
-                let items = entity.find_items(&rest, self.extraction_context()).into_iter();
-                entity.join_items(items.filter(is_wanted).collect())
+            let rest_values = find_types(types, taken, &rest, |kind| {
+                let items = kind.entity.find_items(&rest, self.extraction_context()).into_iter();
+                kind.entity.join_items(items.filter(|it| is_wanted(kind, it)).collect())
             });
             for (kind, other) in found.iter_mut().zip(rest_values).filter(|it| it.0.found.is_empty()) {
                 *kind = TypeValues { is_reduced: true, ..other };
@@ -133,8 +146,8 @@ impl<'c> SessionView<'_, 'c> {
         }
         // "Thursday at 3" is a moment, of which a day and a time have a part each.
         let has_moments = found.iter().any(|it| it.entity.starts_with("@datetime"));
-        for times in found.iter_mut().filter(|kind| kind.entity == "@time" && kind.found.is_empty() && !has_moments) {
-            times.found = self.times_of_moments(text).into_iter().filter(is_wanted).collect();
+        for (kind, times) in types.iter().zip(&mut found).filter(|(_, it)| it.entity == "@time" && it.found.is_empty() && !has_moments) {
+            times.found = self.times_of_moments(text).into_iter().filter(|it| is_wanted(kind, it)).collect();
         }
         found
     }
@@ -344,9 +357,10 @@ impl IntentTrigger {
         let is_alone = values.slots.iter().filter(|it| it.entity == key).count() < 2;
         let kind = values.types.iter().find(|kind| slot.is_some() && kind.entity == key);
         let is_shared = |kind: &&TypeValues| kind.is_reduced || kind.found.iter().any(|item| !is_alone || values.is_taken(&item.range));
+        let is_mentioned = |item: &EntityMatch| view.is_only_mentioned_for(data, &self.text, &item.range);
         let new_value = |value: Value, range: Option<Range<usize>>| TriggerValue { value, range, source: "entity", is_named: is_alone };
         if let Some(kind) = kind.filter(is_shared) {
-            let first = kind.found.iter().find(|it| !values.is_taken(&it.range))?;
+            let first = kind.found.iter().find(|it| !values.is_taken(&it.range) && !is_mentioned(it))?;
             return Some(new_value(first.value.clone()?, Some(first.range.clone())));
         }
         // A slot of another graph, or one whose values are not found by their place.
@@ -359,7 +373,8 @@ impl IntentTrigger {
             }
         };
         let places = entity.find_all(&self.text, view.extraction_context());
-        let is_free = |item: &&EntityMatch| !values.is_taken(&item.range) && !view.is_unwanted(&self.text, &item.range);
+        let is_free =
+            |item: &&EntityMatch| !values.is_taken(&item.range) && !view.is_unwanted(&self.text, &item.range) && !is_mentioned(item);
         match places.iter().find(|place| place.value.as_ref() == Some(&value)) {
             Some(place) if is_free(&place) => Some(new_value(value, Some(place.range.clone()))),
             Some(_) => {
@@ -382,8 +397,8 @@ pub(super) fn takes_free_text(data: &EntityData, entity: &Entity) -> bool {
 }
 
 /// Finds the values of all types. A value that overlaps a taken place, or a more specific value of another type, is left out.
-fn find_types(types: &[SlotType], taken: &[Range<usize>], text: &str, find: impl Fn(&Entity) -> Vec<EntityMatch>) -> Vec<TypeValues> {
-    let found: Vec<Vec<EntityMatch>> = types.iter().map(|it| find(&it.entity)).collect();
+fn find_types(types: &[SlotType], taken: &[Range<usize>], text: &str, find: impl Fn(&SlotType) -> Vec<EntityMatch>) -> Vec<TypeValues> {
+    let found: Vec<Vec<EntityMatch>> = types.iter().map(find).collect();
     let mut by_rank: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
     for (number, (kind, matches)) in types.iter().zip(&found).enumerate() {
         by_rank.extend(matches.iter().map(|it| (number, kind, it)));
@@ -451,7 +466,7 @@ mod tests {
             SlotType { key: name.to_owned(), entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *label }
         };
         let types: Vec<SlotType> = names.iter().map(kind).collect();
-        let found = find_types(&types, &[], text, |it| it.find_all(text, CONTEXT));
+        let found = find_types(&types, &[], text, |it| it.entity.find_all(text, CONTEXT));
         let shown = |values: &TypeValues| values.found.iter().map(|it| &text[it.range.clone()]).collect::<Vec<_>>().join("+");
         found.iter().map(shown).collect::<Vec<_>>().join("|")
     }

@@ -261,6 +261,9 @@ pub struct SessionState {
     /// Values that messages hold for slots that are not reached yet, those of the latest message last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_values: Vec<PendingValues>,
+    /// The number of the request of which a message has said that the afternoon or the evening of a day is meant, until its time is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub afternoon: Option<u32>,
     /// Calls of agents whose result is unknown, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncertain_calls: Vec<UncertainCall>,

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::grammar::Grammar;
 use crate::language::command_words::CommandWords;
+use crate::language::mention_words::{MentionWords, mention_words};
 use crate::language::{Consent, LANGUAGES, Language, Veto};
 use crate::phrases::Phrases;
 
@@ -16,6 +17,7 @@ pub(crate) struct CompiledLanguage {
     pub vetoes: Vec<Veto<Phrases>>,
     pub negations: Phrases,
     pub mock_negations: Phrases,
+    pub mentions: MentionWords<Phrases>,
 }
 
 impl CompiledLanguage {
@@ -28,6 +30,7 @@ impl CompiledLanguage {
             vetoes: language.vetoes.iter().map(Veto::compile).collect(),
             negations: Phrases::new(language.negations),
             mock_negations: Phrases::new(language.mock_negations),
+            mentions: mention_words(language.code).compile(),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::language::region_of;
 use crate::number_marks::Marks;
 use crate::number_words::read_numbers;
 use crate::phrases::read_phrase;
-use crate::token::{Token, TokenKind, split_joined, split_tokens};
+use crate::token::{Token, TokenKind, split_joined, split_tokens, token_before};
 
 /// Whether a message does not say in which half of the day a time of it is: "at 3", "3:30", "halb drei", but not "3 pm", "03:00" and, with
 /// "tonight" in front, "at 3".
@@ -53,6 +53,51 @@ pub fn is_bare_hour(text: &str, place: &Range<usize>, days: &[Range<usize>], loc
     }
     true
 }
+
+/// Whether a message says of a day that the afternoon or the evening is meant ("Thursday afternoon"), or nothing but that ("in the afternoon,
+/// please").
+///
+/// `days` are the places of its days, in bytes. A greeting ("good evening") says it of no day.
+pub fn says_afternoon(text: &str, days: &[Range<usize>], locale: &str) -> bool {
+    let language = language_of(locale);
+    let code = language.language.code;
+    let words = hour_words(code);
+    let mut tokens = split_tokens(text);
+    split_joined(&mut tokens, language.language.joined_words);
+    let read = |list: &str, at: usize| read_phrase(&tokens, list, at);
+    let is_greeting = |at: usize| token_before(&tokens, at).is_some_and(|it| it.is_one_of(GREETINGS));
+    let places: Vec<Range<usize>> = (0..tokens.len()).filter_map(|at| Some(at..read(words.afternoons, at)?)).collect();
+    let is_in_place = |at: usize| places.iter().any(|place| place.contains(&at));
+    // "Morning or afternoon"
+    let has_others = (0..tokens.len()).any(|at| read(words.halves, at).is_some() && !is_in_place(at) && !is_greeting(at));
+    if has_others {
+        return false;
+    }
+    let is_in_day = |token: &Token| days.iter().any(|day| day.start <= token.range.start && token.range.end <= day.end);
+    let is_link = |token: &Token| {
+        let is_preposition = token.is_one_of(PREPOSITIONS) || token.is_one_of(words.neutral) || token.is_one_of(language.language.lead_ins);
+        !is_in_day(token) && (is_preposition || token.sign() == Some('\'') || language.commands.links.has_word(&token.text))
+    };
+    if days.is_empty() {
+        let fillers = answer_words(code).fillers;
+        let is_filler = |at: usize| (0..=at).any(|from| read(fillers, from).is_some_and(|end| end > at));
+        let is_part = |at: usize, token: &Token| is_in_place(at) || is_link(token) || token.kind == TokenKind::Sign || is_filler(at);
+        return !places.is_empty() && tokens.iter().enumerate().all(|(at, token)| is_part(at, token));
+    }
+    places.iter().filter(|place| !is_greeting(place.start)).any(|place| {
+        // "Thursday, in the afternoon", but "good evening, on Thursday"
+        let before = tokens.iter().take(place.start).rev().find(|it| !is_link(it) && !it.is_sign_of(","));
+        let behind = tokens.iter().skip(place.end).find(|it| !is_link(it));
+        [before, behind, tokens.get(place.start)].into_iter().flatten().any(is_in_day)
+    })
+}
+
+/// Words that make a greeting of a half of the day, in all languages.
+const GREETINGS: &str =
+    "good|nice|lovely|great|guten|schonen|buenas|buena|buen|feliz|bon|bonne|belle|buon|buona|bella|goede|goeden|fijne|boa|otima|शुभ";
+
+/// Words between a day and a half of it besides those that are between a day and a time, in all languages.
+const PREPOSITIONS: &str = "por|pela|nel|nella|dans|s|की|के";
 
 #[cfg(test)]
 mod tests {
@@ -119,5 +164,43 @@ mod tests {
         assert!(!is_bare("de", "Freitagabend um drei", "um drei", "Freitagabend"));
         assert!(!is_bare("en", "tomorrow morning at 3", "at 3", "tomorrow"));
         assert!(!is_bare("es", "mañana por la mañana a las tres", "a las tres", "mañana"));
+    }
+
+    #[test]
+    fn a_message_says_the_afternoon_of_its_day() {
+        for (locale, text, day, expected) in [
+            ("de", "Donnerstag nachmittag", "Donnerstag", true),
+            ("de", "am Donnerstag am Nachmittag", "Donnerstag", true),
+            ("de", "Donnerstagnachmittag", "Donnerstagnachmittag", true),
+            ("de", "heute Abend", "heute Abend", true),
+            ("de", "nachmittags bitte", "", true),
+            ("de", "am Nachmittag", "", true),
+            ("de", "guten Abend, am Donnerstag", "Donnerstag", false),
+            ("de", "Donnerstag, aber nicht nachmittags", "Donnerstag", false),
+            ("de", "Donnerstag vormittag", "Donnerstag", false),
+            ("de", "Donnerstag vormittag oder nachmittag", "Donnerstag", false),
+            ("de", "nachmittags kann ich nicht", "", false),
+            ("de", "guten Abend", "", false),
+            ("de", "guten Abend am Donnerstag bitte", "Donnerstag", false),
+            ("de", "guten Abend, am Donnerstag nachmittag", "Donnerstag", true),
+            ("de", "um acht", "", false),
+            ("en", "on Thursday afternoon", "Thursday", true),
+            ("en", "Thursday in the evening, please", "Thursday", true),
+            ("en", "in the afternoon, please", "", true),
+            ("en", "Good afternoon, I'd like to come on Thursday", "Thursday", false),
+            ("en", "Thursday night", "Thursday", false),
+            ("es", "el jueves por la tarde", "jueves", true),
+            ("es", "buenas tardes, el jueves", "jueves", false),
+            ("fr", "jeudi après-midi", "jeudi", true),
+            ("fr", "jeudi soir", "jeudi", true),
+            ("hi", "गुरुवार शाम को", "गुरुवार", true),
+            ("it", "giovedì pomeriggio", "giovedì", true),
+            ("nl", "donderdagmiddag", "donderdagmiddag", true),
+            ("nl", "donderdag in de avond", "donderdag", true),
+            ("pt", "quinta à tarde", "quinta", true),
+        ] {
+            let days: Vec<Range<usize>> = text.find(day).filter(|_| !day.is_empty()).map(|at| at..at + day.len()).into_iter().collect();
+            assert_eq!(says_afternoon(text, &days, locale), expected, "{locale}: {text}");
+        }
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! No modules use one another in a circle. From the bottom: `language` has the words and rules of languages as data, `grammar` and
 //! `lexicon` compile them, `input` is a text with its numbers, `money` and `digit_dates` read what needs no rules, `parser` applies
-//! the rules, and `parse` chooses among what they find. What a question adds to a short answer is in `answer`.
+//! the rules, and `parse` chooses among what they find. What a question adds to a short answer is in `answer`, and what a
+//! message only tells of in `mentions`.
 
 mod action;
 mod answer;
@@ -22,11 +23,13 @@ mod currency;
 mod digit_dates;
 mod grammar;
 mod half_day;
+mod ignorance;
 mod input;
 mod kind;
 mod language;
 mod lexicon;
 mod meaning;
+mod mentions;
 mod money;
 mod number;
 mod number_marks;
@@ -50,8 +53,10 @@ pub use self::commands::{
 pub use self::consent::{Consent, is_inquiry, is_question, read_consent, read_consent_in_any_language};
 pub use self::context::{Context, Direction};
 pub use self::currency::is_code as is_currency_code;
-pub use self::half_day::is_bare_hour;
+pub use self::half_day::{is_bare_hour, says_afternoon};
+pub use self::ignorance::is_ignorance;
 pub use self::kind::Kind;
+pub use self::mentions::{Mention, asks_for_past, names_absence, read_mention, tells_of_past};
 pub use self::number_marks::{NumberMarks, number_marks};
 pub use self::parse::{Parse, Reading, read, read_whole};
 pub use self::restatement::restate_number;

@@ -4,7 +4,7 @@ use convengine_config::flow::document::{Ask, EntityData, Node, NodeKind, Take};
 use convengine_text::locale::{EngineText, asks_for_free_words};
 use convengine_text::phrase::Phrase;
 use convengine_understanding::entity::{Entity, Extraction};
-use convengine_values::{Command, Consent, is_inquiry, is_part_denied, is_question, read_consent, read_correction};
+use convengine_values::{Command, Consent, is_ignorance, is_inquiry, is_part_denied, is_question, read_consent, read_correction};
 use serde_json::{Value, json};
 
 use super::super::corrections::CorrectionResult;
@@ -12,7 +12,7 @@ use super::super::failure::Failure;
 use super::super::matching::Interrupt;
 use super::super::slot_changes::ExpectedChange;
 use super::super::slot_prompt::{CANDIDATE_VARIABLE, literal_text};
-use super::super::slot_reading::{reads_any_text, takes_free_text};
+use super::super::slot_reading::{CATCH_ALL_ENTITIES, reads_any_text, takes_free_text};
 use super::super::slot_values::TriggerValue;
 use super::super::state::Awaiting;
 use super::super::transition::{SlotDecision, SlotReason, SlotResult, Transition, UnfilledReason};
@@ -252,6 +252,10 @@ impl<'c> Turn<'c> {
                 if !self.state.counters.attempts.contains_key(&self.state.node_key(id)) {
                     self.say(EngineText::NotUnderstood, &[]);
                 }
+                return Some(self.reject_answer(node, id, data, None));
+            }
+            // "No idea" is no name.
+            if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) && is_ignorance(&text, &self.state.locale) {
                 return Some(self.reject_answer(node, id, data, None));
             }
         }

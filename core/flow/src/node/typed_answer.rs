@@ -43,7 +43,9 @@ impl Turn<'_> {
             return Ok(None);
         }
         let is_list = matches!(entity, Entity::Several(_));
-        let is_denied = |item: &EntityMatch| self.view().is_unwanted(answer, &item.range);
+        let is_denied = |item: &EntityMatch| {
+            self.view().is_unwanted(answer, &item.range) || self.view().is_only_mentioned_for(data, answer, &item.range)
+        };
         let has_denied = places.iter().any(is_denied);
         let mut alternatives = self.view().read_alternatives(if is_list { &places } else { values.found_of_type(data) }, answer);
         if alternatives.is_empty() && !reads_any_text(&data.entity) && found == Ok(None) {

@@ -173,6 +173,7 @@ impl<'c> Walker<'c> {
     pub(crate) fn close_program(&mut self) {
         self.turn.redact_explanations();
         self.turn.store_pending_values();
+        self.turn.store_afternoon();
         self.set_timers();
     }
 

@@ -9,7 +9,9 @@ mod es;
 mod fr;
 mod hi;
 pub(crate) mod hour_words;
+pub(crate) mod ignorance_words;
 mod it;
+pub(crate) mod mention_words;
 mod nl;
 mod pt;
 
