@@ -16,6 +16,9 @@ use super::written::{Members, PARAM_ROOTS, read_names};
 /// Names of the templates of a binding: the task and its input.
 const BINDING_NAMES: [&str; 3] = ["task", "input", "metadata"];
 
+/// The most letters in which a misspelled name differs.
+const MAX_EDITS: usize = 2;
+
 /// Checks what requests and bindings read. Texts and conditions are checked beside their other findings, by [`check_name`].
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let is_request = |meaning| matches!(meaning, Meaning::Template(TextUse::Url | TextUse::Header | TextUse::Query | TextUse::Body));
@@ -99,11 +102,15 @@ fn find_unset<'m>(parts: &[&str], start: usize, mut places: Vec<&'m Members>) ->
 
 /// Returns the known name that a name is probably a misspelling of.
 fn find_near<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+    let count_letters = |name: &str| name.chars().filter(|character| *character != '_').count();
+    let letters = count_letters(name);
+    // Most names are told apart by their length, which is much faster.
+    let alike: Vec<&'n str> = known.iter().copied().filter(|other| count_letters(other).abs_diff(letters) <= MAX_EDITS).collect();
     let by_edits = || {
-        let near = known.iter().filter_map(|other| Some((count_edits(name, other)?, *other)));
+        let near = alike.iter().filter_map(|other| Some((count_edits(name, other)?, *other)));
         near.min_by_key(|it| it.0).map(|it| it.1)
     };
-    find_similar(name, known.iter().copied()).or_else(by_edits)
+    find_similar(name, alike.iter().copied()).or_else(by_edits)
 }
 
 /// Returns how many letters differ between two names if one may be a misspelling of the other.
@@ -119,7 +126,7 @@ fn count_edits(left: &str, right: &str) -> Option<usize> {
     let most = match length(&left_words).min(length(&right_words)) {
         0..=4 => 0,
         5..=7 => 1,
-        8.. => 2,
+        8.. => MAX_EDITS,
     };
     (total > 0 && total <= most).then_some(total)
 }
@@ -137,7 +144,7 @@ fn count_word_edits(left: &str, right: &str) -> Option<usize> {
     let most = match left.len().min(right.len()) {
         0..=1 => 0,
         2..=7 => 1,
-        8.. => 2,
+        8.. => MAX_EDITS,
     };
     let edits = edit_distance(&left, &right);
     (edits <= most).then_some(edits)

@@ -391,7 +391,7 @@ fn misspelled_names_beside_texts() {
 fn names_that_nothing_sets_where_all_writes_are_known() {
     let at = "ce_response[1].exact_text";
     let set = || json!({"orderNo": 1});
-    let good = || scripted("set_context", set(), "{{orderNo}} {{context.mcp.finalAnswer}}");
+    let good = || scripted("set_context", set(), "{{orderNo}} {{context.mcp.finalAnswer}} {{pending_action_runtime_status}}");
     expect(scripted("set_context", set(), "{{customer}}"), &[&format!("unset-variable {at}")], good());
     expect(scripted("set_context", set(), "{{context.customer.name}}"), &[&format!("unknown-context-path {at}")], good());
     let condition = |path: &str| {

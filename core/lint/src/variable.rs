@@ -7,7 +7,7 @@ use convengine_config::{Issue, TABLES, TableRow};
 use convengine_text::template::Template;
 
 use super::context::LintContext;
-use super::known_paths::{KnownPaths, VIEW_MEMBERS, find_similar};
+use super::known_paths::{KnownPaths, VIEW_MEMBERS, find_similar, is_engine_name};
 use super::misspelling;
 
 /// Names of every template, besides the session view.
@@ -156,7 +156,7 @@ fn check_unset(
         let hint = "correct the name, or set it first";
         return Some(Issue::warning(row.path(column), reason, hint).with_rule("unknown-context-path"));
     }
-    (!own.contains(first) && !is_view_name(first)).then(|| {
+    (!own.contains(first) && !is_view_name(first) && !is_engine_name(first)).then(|| {
         let hint = format!("write inputParams.{name} if clients send it, or correct the name");
         Issue::warning(row.path(column), reason, hint).with_rule("unset-variable")
     })
