@@ -156,7 +156,7 @@ fn consent_of(text: &str, spoken: &[Token], locale: &str, proposal: &[&str]) -> 
     let (mut yes, mut no, mut has_others, mut at) = (false, false, false, 0);
     // Whether a comma parts a refusal from what follows: "no, to savings". What is refused again is not wanted: "no, don't order it".
     let (mut is_corrected, mut is_denied) = (false, false);
-    let (mut has_repeated, mut needs_repeated) = (false, false);
+    let (mut has_repeated, mut needs_repeated, mut has_inquiry) = (false, false, false);
     while at < spoken.len() {
         let sign = spoken.get(at).and_then(|it| it.sign());
         if sign.is_some() {
@@ -200,7 +200,7 @@ fn consent_of(text: &str, spoken: &[Token], locale: &str, proposal: &[&str]) -> 
                 no = true;
             }
             Some(3) => yes = true,
-            Some(_) => {}
+            Some(_) => has_inquiry |= words.inquiries.read(spoken, at).is_some(),
             None if is_repeated => has_repeated = true,
             // Only a refusal with a comma behind it may have others after it.
             None if !is_corrected => return None,
@@ -208,7 +208,8 @@ fn consent_of(text: &str, spoken: &[Token], locale: &str, proposal: &[&str]) -> 
         }
         at = end.max(at + 1);
     }
-    if needs_repeated && !has_repeated {
+    // With words of the proposal, what else is a filler may ask: "yes, is the refill done".
+    if needs_repeated && !has_repeated || has_inquiry && has_repeated {
         return None;
     }
     match (yes, no) {
@@ -261,6 +262,7 @@ mod tests {
             "yes, cancel it",
             "yes, don't order it",
             "yes, I ordered it",
+            "yes, is the refill done",
             "order it",
             "order the refill",
             "don't forget to order it",
@@ -276,7 +278,7 @@ mod tests {
     fn what_is_proposed_is_repeated_in_every_language() {
         for (locale, name, yes, no) in [
             ("de", "Rezept bestellen", "ja, bestell das Rezept", "bestell es nicht"),
-            ("fr", "Commander le médicament", "oui, commande le médicament", "ne commande pas le médicament"),
+            ("fr", "Commander le médicament", "oui, commande le médicament", "ne le commande pas"),
             ("es", "Pedir la receta", "sí, pedir la receta", "no pedir la receta"),
             ("it", "Ordinare la ricetta", "sì, ordina la ricetta", "non ordinare la ricetta"),
             ("pt", "Encomendar a receita", "sim, encomenda a receita", "não encomenda a receita"),
