@@ -5,7 +5,7 @@ use convengine_text::locale::language;
 use convengine_text::regex::Regex;
 use convengine_text::template::Template;
 use convengine_turn::{Candidate, TOO_MANY_STEPS, Verdict};
-use convengine_values::{Command, Consent, is_question, read_command, read_consent, read_consent_in_any_language, read_correction};
+use convengine_values::{Command, Consent, is_question, read_command, read_consent_to, read_consent_to_in_any_language, read_correction};
 use serde_json::{Value, json};
 
 use super::built_in::{ComponentConfig, PromptPair};
@@ -60,7 +60,13 @@ impl DialogueActs {
     /// Returns the act of a text that agrees or refuses and has little else; with a change it is an edit. Without a locale the text may be
     /// in any language.
     pub fn read_consent(&self, text: &str, locale: Option<&str>) -> Option<DialogueAct> {
-        match read_consent_of(text, locale).filter(|_| self.reads_consent)? {
+        self.read_consent_to(text, locale, &[])
+    }
+
+    /// Returns the same of an answer to an offer, whose words it may repeat: "yes, order it" and "don't order it" where `offer` has names such
+    /// as `ORDER_REFILL` and "Order the refill".
+    pub fn read_consent_to(&self, text: &str, locale: Option<&str>, offer: &[&str]) -> Option<DialogueAct> {
+        match read_consent_of(text, locale, offer).filter(|_| self.reads_consent)? {
             Consent::Yes => Some(DialogueAct::Affirm),
             Consent::No => Some(DialogueAct::Negate),
             Consent::YesBut | Consent::NoBut => Some(DialogueAct::Edit),
@@ -94,7 +100,7 @@ impl DialogueActs {
     /// Whether a text that was classified as consent may be one: it asks nothing, refuses nothing and changes nothing.
     pub fn may_agree(&self, text: &str, locale: Option<&str>) -> bool {
         self.match_pattern(text) == Some(DialogueAct::Affirm)
-            || match read_consent_of(text, locale) {
+            || match read_consent_of(text, locale, &[]) {
                 Some(consent) => consent == Consent::Yes,
                 None => !is_question(text, locale.unwrap_or("en")),
             }
@@ -133,8 +139,8 @@ impl DialogueActs {
     }
 }
 
-fn read_consent_of(text: &str, locale: Option<&str>) -> Option<Consent> {
-    locale.map_or_else(|| read_consent_in_any_language(text), |it| read_consent(text, it))
+fn read_consent_of(text: &str, locale: Option<&str>, offer: &[&str]) -> Option<Consent> {
+    locale.map_or_else(|| read_consent_to_in_any_language(text, offer), |it| read_consent_to(text, it, offer))
 }
 
 fn compile_pattern(step: &mut ComponentConfig<'_>, key: &str, default: &str) -> Option<Regex> {
@@ -225,6 +231,25 @@ mod tests {
             assert_eq!(acts.read_consent(text, None), None, "{text}");
         }
         assert_eq!((acts.read_consent("ja", Some("en")), acts.read_consent("ja", Some("de-AT"))), (None, Some(DialogueAct::Affirm)));
+    }
+
+    #[test]
+    fn an_answer_to_an_offer_may_repeat_it() {
+        let acts = acts();
+        let offer = ["ORDER_REFILL", "Order the refill"];
+        for (text, expected) in [
+            ("yes, order it", Some(DialogueAct::Affirm)),
+            ("don't order it", Some(DialogueAct::Negate)),
+            ("yes, but order two", Some(DialogueAct::Edit)),
+            ("order it tomorrow instead", None),
+            ("don't order it yet", None),
+            ("yes, and what does it cost?", None),
+        ] {
+            for locale in [None, Some("en")] {
+                assert_eq!(acts.read_consent_to(text, locale, &offer), expected, "{text}");
+            }
+        }
+        assert_eq!(acts.read_consent("yes, order it", None), None, "nothing is offered");
     }
 
     #[test]

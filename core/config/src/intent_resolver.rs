@@ -61,6 +61,8 @@ pub struct IntentResolverConfig {
     pub collision_hint: String,
     /// Whether the intent is kept while its values are collected.
     pub is_sticky: bool,
+    /// Whether the user is asked which of two intents is meant when patterns of both match.
+    pub asks_on_collision: bool,
     /// The minimum cosine similarity at which an example phrase matches.
     pub semantic_min_score: f64,
     /// When the intent of examples is accepted; between two that are close, the user is asked.
@@ -92,6 +94,7 @@ impl IntentResolverConfig {
             collision_prompts: collision_pair,
             collision_hint,
             is_sticky: step.boolean("STICKY_INTENT", true),
+            asks_on_collision: step.boolean("ASK_ON_COLLISION", false),
             semantic_min_score: step.fraction("SEMANTIC_MIN_SCORE", 0.80),
             example_acceptance: Acceptance {
                 threshold: step.optional_fraction("EXAMPLE_ACCEPT_ABOVE"),

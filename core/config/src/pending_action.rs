@@ -21,7 +21,7 @@ pub(crate) static PENDING_ACTION: TableShape = TableShape {
         text("bean_name", "first half of the task name"),
         text("method_names", "second half: a method, or several separated by commas"),
         PRIORITY.with_default("100"),
-        DESCRIPTION.with_help("shown as the option in a disambiguation question"),
+        DESCRIPTION.with_help("shown as the option in a disambiguation question; a yes or no may repeat its words"),
         ENABLED,
         CREATED_AT,
     ],

@@ -7,6 +7,7 @@ use convengine_text::json::path::{JsonPath, KnownType, Satisfiability};
 
 use super::context::LintContext;
 use super::known_paths::KnownPaths;
+use super::misspelling;
 
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let facts = KnownPaths::new(context);
@@ -14,30 +15,24 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let of_context = |path: &[&str]| if path.is_empty() { KnownType::Object } else { facts.known_type(&[&["context"], path].concat()) };
     for rule in &context.rules {
         findings.extend(match rule.kind.as_str() {
-            "JSON_PATH" => check_condition(&facts, &rule.row, "match_pattern", &rule.pattern, of_turn),
-            "CONTEXT_JSON_PATH" => check_condition(&facts, &rule.row, "match_pattern", &rule.pattern, of_context),
+            "JSON_PATH" => check_condition(&facts, &rule.row, "match_pattern", &rule.pattern, of_turn)
+                .or_else(|| misspelling::check_paths(context, &rule.row, "match_pattern", &rule.pattern)),
+            "CONTEXT_JSON_PATH" => check_condition(&facts, &rule.row, "match_pattern", &rule.pattern, of_context)
+                .or_else(|| misspelling::check_context_paths(context, &rule.row, "match_pattern", &rule.pattern)),
             _ => None,
         });
     }
     for row in context.rows("ce_tool") {
-        findings.extend(row.code("when_path").and_then(|it| check_condition(&facts, row, "when_path", &it, of_turn)));
+        let Some(path) = row.code("when_path") else { continue };
+        findings.extend(
+            check_condition(&facts, row, "when_path", &path, of_turn)
+                .or_else(|| misspelling::check_paths(context, row, "when_path", &path)),
+        );
     }
-}
-
-/// Returns the paths that a condition reads, with those of nested filters.
-pub(super) fn paths_of(source: &str) -> Vec<String> {
-    let read = RefCell::new(Vec::new());
-    if let Ok(path) = JsonPath::compile(source) {
-        path.satisfiability(|names| {
-            read.borrow_mut().push(names.join("."));
-            KnownType::Object
-        });
-    }
-    read.into_inner()
 }
 
 fn check_condition(
-    facts: &KnownPaths,
+    facts: &KnownPaths<'_>,
     row: &TableRow<'_>,
     column: &str,
     source: &str,

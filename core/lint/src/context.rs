@@ -6,6 +6,9 @@ use convengine_config::{
     ANY, Issue, Phase, Profile, RuleAction, TABLES, TableRow, Tables, Tool, UNKNOWN, by_priority, enclosing_scopes, is_same_code,
     read_tools, to_upper_code,
 };
+use serde_json::Value;
+
+use super::written::Written;
 
 /// Regex patterns that match every message.
 const MATCH_ALL_PATTERNS: [&str; 6] = [".*", ".+", "^.*$", "^.+$", "(?s).*", ".*?"];
@@ -27,6 +30,8 @@ pub(super) struct LintContext<'t> {
     pub tools: Vec<Tool>,
     /// Prompt templates by their lookup key.
     pub templates: BTreeMap<TemplateKey, Vec<TableRow<'t>>>,
+    /// What rows and known replies of tasks write into parameters and context.
+    pub written: Written,
 }
 
 /// The lookup key of a prompt template: format, intent and state.
@@ -47,8 +52,8 @@ pub(super) struct Rule<'t> {
 }
 
 impl<'t> LintContext<'t> {
-    /// Indexes the tables, without the rows that an issue of compiling rejects.
-    pub fn new(tables: &'t Tables, profile: &'static Profile, issues: &[Issue]) -> LintContext<'t> {
+    /// Indexes the tables, without the rows that an issue of compiling rejects. `replies` are known replies of tasks.
+    pub fn new(tables: &'t Tables, profile: &'static Profile, issues: &[Issue], replies: &[Value]) -> LintContext<'t> {
         let rejected: BTreeSet<&str> =
             issues.iter().filter(|it| it.is_error()).filter_map(|it| it.path.rsplit_once('.')).map(|it| it.0).collect();
         let is_kept = |row: &TableRow<'t>| !rejected.contains(row.location().as_str());
@@ -62,6 +67,7 @@ impl<'t> LintContext<'t> {
             has_tasks: false,
             tools: read_tools(tables),
             templates: BTreeMap::new(),
+            written: Written::default(),
         };
         context.intents = context.rows("ce_intent").iter().filter_map(|it| it.code("intent_code")).map(|it| to_upper_code(&it)).collect();
         context.rules = parse_rules(context.rows("ce_rule"));
@@ -73,6 +79,8 @@ impl<'t> LintContext<'t> {
             let (intent, state) = scope(&row);
             context.templates.entry((to_upper_code(&format), intent, state)).or_default().push(row);
         }
+        let actions: Vec<&RuleAction> = context.rules.iter().map(|rule| &rule.action).collect();
+        context.written = Written::new(&context.rows, &actions, &context.tools, replies);
         context
     }
 

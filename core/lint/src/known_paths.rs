@@ -7,6 +7,8 @@ use convengine_text::json::path::KnownType;
 use serde_json::Value;
 
 use super::context::LintContext;
+use super::paths::split_words;
+use super::written::Written;
 
 /// The members of the session view.
 pub(super) const VIEW_MEMBERS: [(&str, KnownType); 23] = [
@@ -39,8 +41,8 @@ pub(super) const VIEW_MEMBERS: [(&str, KnownType); 23] = [
 const OTHER_FACTS: [(&str, KnownType); 3] =
     [("stepInfos", KnownType::Object), ("inputParams", KnownType::Object), ("payload", KnownType::Any)];
 
-/// Context members that the engine writes.
-const CONTEXT_MEMBERS: [&str; 11] = [
+/// Context members that the engine writes or reads.
+const CONTEXT_MEMBERS: [&str; 14] = [
     "container_data",
     "mcp",
     "memory",
@@ -52,6 +54,9 @@ const CONTEXT_MEMBERS: [&str; 11] = [
     "pendingSlot",
     "guardrail_pending",
     "mcp_approval",
+    "mcp_consent",
+    "pending_action",
+    "pendingAction",
 ];
 
 /// Parameters that the engine sets, often written without the `inputParams` prefix.
@@ -74,33 +79,115 @@ const ENGINE_PARAMS: [&str; 16] = [
     "tool_status",
 ];
 
+/// Parameters that the engine sets or reads beside [`ENGINE_PARAMS`].
+const OTHER_PARAMS: [&str; 64] = [
+    "agentResolver",
+    "approvalGranted",
+    "approval_granted",
+    "container_data",
+    "context",
+    "conversation_reset",
+    "dialogue_act_guard_applied",
+    "dialogue_act_guard_reason",
+    "dialogue_act_llm_candidate",
+    "dialogue_act_llm_confidence",
+    "dialogue_act_llm_standalone_query",
+    "dialogue_act_regex",
+    "dialogue_act_regex_confidence",
+    "dialogue_act_source",
+    "force_intent_resolution",
+    "guardrail_reason",
+    "intent_collision_candidates",
+    "mcp_action",
+    "mcp_final_answer",
+    "mcp_observations",
+    "mcp_operation_tag",
+    "mcp_tool_args",
+    "mcp_tool_code",
+    "mcp_tool_group",
+    "memory_recall",
+    "memory_session_summary",
+    "missing_field_options",
+    "missing_fields",
+    "pendingAction",
+    "pending_action",
+    "pending_action_disambiguation_required",
+    "pending_action_key",
+    "pending_action_task",
+    "pending_action_task_result",
+    "post_intent_rule",
+    "reset",
+    "resolve_intent",
+    "resolved_user_input",
+    "restart",
+    "rule_agent_post_intent",
+    "rule_agent_post_mcp",
+    "rule_execution_origin",
+    "rule_execution_source",
+    "rule_phase",
+    "rule_tool_post_execution",
+    "sanitized_user_text",
+    "schema_description",
+    "schema_field_details",
+    "schema_id",
+    "schema_json",
+    "session",
+    "skip_intent_resolution",
+    "skip_pending_action_execution",
+    "skip_schema_extraction",
+    "skip_tool_execution",
+    "standalone_query",
+    "state_graph_reason",
+    "state_graph_soft_block",
+    "state_graph_valid",
+    "switch_flow",
+    "switch_intent",
+    "switch_mode",
+    "tool_request",
+    "tool_requests_done",
+];
+
+/// Returns the names of the engine that a misspelled one may mean. A plain word, such as `context`, is too near to names of authors.
+pub(super) fn engine_names() -> Vec<&'static str> {
+    ENGINE_PARAMS.into_iter().chain(OTHER_PARAMS).chain(CONTEXT_MEMBERS).filter(|name| name.contains('_')).collect()
+}
+
+/// Whether the engine has a parameter, a context member or a fact of this name.
+pub(super) fn is_engine_name(name: &str) -> bool {
+    VIEW_MEMBERS.iter().chain(&OTHER_FACTS).any(|it| it.0 == name)
+        || ENGINE_PARAMS.iter().chain(&OTHER_PARAMS).chain(&CONTEXT_MEMBERS).any(|it| *it == name)
+}
+
 /// The known paths of a configuration.
-pub(super) struct KnownPaths {
+pub(super) struct KnownPaths<'g> {
     /// Properties that extraction writes into the context.
     pub properties: BTreeSet<String>,
     /// Properties of the JSON schemas of responses.
     response_properties: BTreeSet<String>,
-    /// Whether tasks can write any context member.
-    has_open_context: bool,
+    /// What is written, and whether tasks can write other context members.
+    written: &'g Written,
 }
 
-impl KnownPaths {
+impl<'g> KnownPaths<'g> {
     /// Collects the properties of the schemas.
-    pub fn new(context: &LintContext<'_>) -> KnownPaths {
+    pub fn new(context: &'g LintContext<'_>) -> KnownPaths<'g> {
         let properties = |table: &str| {
             context.rows(table).iter().filter_map(|row| row.text("json_schema")).flat_map(|schema| property_names(&schema)).collect()
         };
-        KnownPaths {
-            properties: properties("ce_output_schema"),
-            response_properties: properties("ce_response"),
-            has_open_context: context.has_tasks || !context.rows("ce_pending_action").is_empty(),
-        }
+        KnownPaths { properties: properties("ce_output_schema"), response_properties: properties("ce_response"), written: &context.written }
+    }
+
+    /// Whether a member of the context is certainly never set.
+    pub fn is_unset_member(&self, name: &str) -> bool {
+        let is_known = self.written.context.member(name).is_some() || CONTEXT_MEMBERS.contains(&name) || name == "agent";
+        !self.written.is_open && !is_known
     }
 
     /// Returns what is known of the value at a path.
     pub fn known_type(&self, place: &[&str]) -> KnownType {
         match place {
             ["context", "agent", ..] if !self.properties.contains("agent") => KnownType::Missing,
+            ["context", name, ..] if self.is_unset_member(name) => KnownType::Missing,
             [first] => self.known_root_type(first),
             [first, ..] if matches!(self.known_root_type(first), KnownType::Boolean | KnownType::Text | KnownType::List) => {
                 KnownType::Missing
@@ -114,6 +201,8 @@ impl KnownPaths {
         let first = path.split('.').next().unwrap_or_default();
         if path.starts_with("context.agent") {
             "write context.mcp".to_owned()
+        } else if path.starts_with("context.") {
+            "correct the name, or set it first".to_owned()
         } else if let Some(name) = find_similar(first, VIEW_MEMBERS.iter().map(|it| it.0)) {
             format!("write {name}")
         } else if ENGINE_PARAMS.contains(&first) {
@@ -132,11 +221,8 @@ impl KnownPaths {
         let elsewhere = ENGINE_PARAMS.contains(&name)
             || self.response_properties.contains(name)
             || find_similar(name, VIEW_MEMBERS.iter().map(|it| it.0)).is_some();
-        if self.properties.contains(name) || CONTEXT_MEMBERS.contains(&name) || (self.has_open_context && !elsewhere) {
-            KnownType::Any
-        } else {
-            KnownType::Missing
-        }
+        let is_member = self.properties.contains(name) || self.written.context.member(name).is_some() || CONTEXT_MEMBERS.contains(&name);
+        if is_member || (self.written.is_open && !elsewhere) { KnownType::Any } else { KnownType::Missing }
     }
 }
 
@@ -154,21 +240,23 @@ fn property_names(schema: &str) -> Vec<String> {
     properties.map(|properties| properties.keys().cloned().collect()).unwrap_or_default()
 }
 
-/// Returns the words of a non-JSON definition, which include its field names.
-fn split_words(text: &str) -> Vec<String> {
-    text.split(|character: char| !(character.is_alphanumeric() || character == '_'))
-        .filter(|it| !it.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use convengine_pack::{Conversations, Pack};
-    use convengine_tables::session::Session;
+    use convengine_tables::session::{RESERVED_KEYS, Session};
     use convengine_turn::ProgramRef;
 
     use super::*;
+
+    #[test]
+    fn the_parameters_of_the_engine_are_known() {
+        let is_listed = |key: &str| match key.strip_suffix('*') {
+            Some(prefix) => ENGINE_PARAMS.iter().chain(&OTHER_PARAMS).any(|it| it.starts_with(prefix)),
+            None => is_engine_name(key),
+        };
+        let unknown: Vec<&str> = RESERVED_KEYS.into_iter().filter(|key| !is_listed(key)).collect();
+        assert_eq!(unknown, [""; 0]);
+    }
 
     #[test]
     fn the_view_matches_the_session() {

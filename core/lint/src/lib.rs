@@ -29,7 +29,9 @@ mod consent;
 mod context;
 pub mod flow;
 mod known_paths;
+mod misspelling;
 mod model;
+mod paths;
 mod pattern;
 mod pending_action;
 mod response;
@@ -40,8 +42,10 @@ mod template;
 mod tool;
 mod variable;
 mod verbose;
+mod written;
 
 use convengine_config::{Issue, Profile, Tables};
+use serde_json::Value;
 
 use context::LintContext;
 
@@ -50,8 +54,32 @@ use context::LintContext;
 ///
 /// The findings are grouped by check; docs/reference/lint-codes.md describes the rules that they name.
 pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
+    check_with_replies(tables, profile, issues, &[])
+}
+
+/// Lints control tables beside replies of tasks, such as those that a pack scripts: what their `set_params` and `set_context` set is known,
+/// so that a misspelled name is found also where only a task sets it. The other arguments are those of [`check`].
+///
+/// ```
+/// use convengine_config::{Config, Tables};
+/// use serde_json::json;
+///
+/// let tables: Tables = serde_json::from_value(json!({
+///     "ce_pending_action": [{"pending_action_id": 1, "intent_code": "ANY", "state_code": "ANY", "action_key": "A", "bean_name": "orders",
+///         "method_names": "cancel"}],
+///     "ce_response": [{"response_id": 1, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+///         "exact_text": "{{inputParams.pending_action_result}}: your number is {{context.orderNr}}."}],
+/// }))?;
+/// let (config, issues) = Config::compile(&tables, &json!({}));
+/// let replies = [json!({"set_context": {"orderNo": "C-4711"}})];
+/// let findings = convengine_lint::check_with_replies(&tables, config.settings.profile, &issues, &replies);
+/// assert_eq!((findings[0].rule, findings[0].path.as_str()), ("misspelled-name", "ce_response[1].exact_text"));
+/// assert!(findings[0].hint.starts_with("write context.orderNo"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn check_with_replies(tables: &Tables, profile: &'static Profile, issues: &[Issue], replies: &[Value]) -> Vec<Issue> {
     let tables = read_tables(tables, profile);
-    let context = LintContext::new(&tables, profile, issues);
+    let context = LintContext::new(&tables, profile, issues, replies);
     let mut findings = Vec::new();
     for check in [
         pattern::check,
@@ -61,6 +89,7 @@ pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Ve
         response::check,
         template::check,
         variable::check,
+        misspelling::check,
         schema::check,
         tool::check,
         pending_action::check,
@@ -89,7 +118,7 @@ pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Ve
 pub fn check_without_model(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
     let tables = read_tables(tables, profile);
     let mut findings = Vec::new();
-    model::check(&LintContext::new(&tables, profile, issues), &mut findings);
+    model::check(&LintContext::new(&tables, profile, issues, &[]), &mut findings);
     findings
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use convengine_config::{ANY, Issue, Phase, UNKNOWN};
 
-use super::condition::paths_of;
 use super::context::{LintContext, Rule, scope};
+use super::paths::paths_of;
 
 /// The maximum rounds of a pass.
 const MAX_ROUNDS: usize = 5;

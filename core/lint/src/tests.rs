@@ -3,7 +3,7 @@
 use convengine_config::{Config, Severity, Tables};
 use serde_json::{Value, json};
 
-use super::{check, check_without_model};
+use super::{check_with_replies, check_without_model};
 
 /// Returns the findings as `rule path`, with the prefix `!` for errors.
 fn findings(tables: &Value) -> Vec<String> {
@@ -11,9 +11,14 @@ fn findings(tables: &Value) -> Vec<String> {
 }
 
 fn findings_with(tables: &Value, settings: &Value) -> Vec<String> {
+    findings_beside(tables, settings, &[])
+}
+
+/// Returns the findings beside known replies of tasks.
+fn findings_beside(tables: &Value, settings: &Value, replies: &[Value]) -> Vec<String> {
     let tables: Tables = serde_json::from_value(tables.clone()).unwrap();
     let (config, issues) = Config::compile(&tables, settings);
-    let found = check(&tables, config.settings.profile, &issues);
+    let found = check_with_replies(&tables, config.settings.profile, &issues, replies);
     for issue in &found {
         assert!(!issue.reason.ends_with('.') && !issue.hint.is_empty() && !issue.hint.ends_with('.'), "{issue}");
     }
@@ -301,6 +306,110 @@ fn unknown_variables_of_templates() {
     };
     let at = "unknown-variable ce_prompt_template[1].system_prompt";
     expect(prompt("{{session.user_text}}"), &[at], prompt("{{user_input}} {{conversation_history}} {{user_text}}"));
+}
+
+/// A pending action whose task a script carries out, and a text.
+fn scripted(set: &str, members: Value, text: &str) -> Value {
+    let mut response = exact(1, "ANY", "ANY");
+    response["exact_text"] = format!("{{{{inputParams.pending_action_result}}}} {text}").into();
+    let action = json!({"pending_action_id": 1, "action_key": "A", "bean_name": "orders", "method_names": "cancel"});
+    json!({
+        "ce_pending_action": [scoped(action, "LOAN", "ANY")],
+        "ce_task": [{"task_id": 1, "kind": "TASK", "task": "orders:cancel", "binding": {"script": {set: members}}}],
+        "ce_response": [response],
+    })
+}
+
+#[test]
+fn misspelled_names_of_texts() {
+    let at = ["misspelled-name ce_response[1].exact_text"];
+    for (set, bad, good) in [
+        ("set_context", "{{context.orderNr}}", "{{context.orderNo}}"),
+        ("set_context", "{{session.context.order_no}}", "{{session.context.orderNo}}"),
+        ("set_context", "{{orderNr}}", "{{orderNo}}"),
+        ("set_context", "{{context.ticket.refrence}}", "{{context.ticket.reference}}"),
+        ("set_context", "{{ticket.refrence}}", "{{ticket.reference}}"),
+        ("set_params", "{{inputParams.orderNr}}", "{{inputParams.orderNo}}"),
+        ("set_params", "{{safeInputParams.ordreNo}}", "{{safeInputParams.orderNo}}"),
+        ("set_params", "{{inputParams.pending_action_reslt}}", "{{inputParams.pending_action_task_result}}"),
+        ("set_params", "[# th:if=\"${inputParams.orderNr != null}\"]x[/]", "[# th:each=\"orderNr : ${inputParams.ticket}\"]{{orderNr}}[/]"),
+    ] {
+        let members = || json!({"orderNo": "{{inputParams.order}}", "ticket": {"reference": 1}});
+        expect(scripted(set, members(), bad), &at, scripted(set, members(), good));
+    }
+    // What a client or an unknown task may set is no misspelling, however near the name is in meaning.
+    let members = json!({"orderNo": 1, "line1": 1, "amount": 1, "item": 1, "card": 1, "order_no": {"of": 1}});
+    for other in ["orderId", "line2", "account", "items", "cart", "customer", "order_id", "context"] {
+        let fine = scripted("set_params", members.clone(), &format!("{{{{inputParams.{other}}}}}"));
+        assert_eq!(findings(&with_base(fine)), [""; 0], "{other}");
+    }
+}
+
+#[test]
+fn misspelled_names_beside_texts() {
+    let replies = [json!({"set_context": {"orderNo": 1}, "set_params": {"reference": 2}})];
+    let check = |tables: Value| findings_beside(&with_base(tables), &Value::Null, &replies);
+    let call = |url: &str, body: &str| {
+        let binding = json!({"http": {"url": format!("https://a.example/{url}"), "body": {"n": body}}});
+        json!({"ce_task": [{"task_id": 1, "kind": "TASK", "task": "orders:cancel", "binding": binding}]})
+    };
+    let rule_of = |kind: &str, path: &str, action: [&str; 2]| {
+        let call = rule(1, [PRE, "LOAN", "ANY"], ["EXACT", "cancel"], ["SET_TASK", "orders:cancel"]);
+        json!({"ce_rule": [call, rule(2, [PRE, "LOAN", "ANY"], [kind, path], action)]})
+    };
+    let set = ["SET_INPUT_PARAM", "a:1"];
+    let tool = |body: &str| {
+        json!({
+            "ce_mcp_tool": [scoped(json!({"tool_id": 1, "tool_code": "a.b", "tool_group": "HTTP_API"}), "LOAN", "ANY")],
+            "ce_http_tool": [{"tool_id": 1, "method": "GET", "url_template": "https://a.example/", "query": {"n": body}}],
+        })
+    };
+    for (bad, at, good) in [
+        (call("{{context.orderNr}}", ""), "ce_task[1].binding", call("{{context.orderNo}}", "{{task}}")),
+        (call("x", "{{refrence}}"), "ce_task[1].binding", call("x", "{{reference}} {{input.refrence}}")),
+        (tool("{{context.orderNr}}"), "ce_http_tool[1].query", tool("{{context.orderNo}} {{orderNr}}")),
+        (rule_of("JSON_PATH", "$.inputParams.refrence != null", set), "ce_rule[2].match_pattern", rule_of("EXACT", "x", set)),
+        (rule_of("JSON_PATH", "$[?(@.orderNr > 1)]", set), "ce_rule[2].match_pattern", rule_of("JSON_PATH", "$[?(@.orderNo > 1)]", set)),
+        (rule_of("CONTEXT_JSON_PATH", "$.orderNr", set), "ce_rule[2].match_pattern", rule_of("CONTEXT_JSON_PATH", "$.orderNo", set)),
+        (
+            rule_of("EXACT", "x", ["SET_JSON", "n:$.context.orderNr"]),
+            "ce_rule[2].action_value",
+            rule_of("EXACT", "x", ["SET_JSON", "referenz:$.inputParams.referenz"]),
+        ),
+    ] {
+        assert_eq!(check(bad), [format!("misspelled-name {at}")]);
+        assert_eq!(check(good), [""; 0], "{at}");
+    }
+    let copied = rule_of("JSON_PATH", "$.inputParams.order_no != null", ["SET_JSON", "orderNo:$.inputParams.order_no"]);
+    assert_eq!(check(copied), [""; 0], "a rule gives another name to what a client sends");
+    let mut formula = scripted("set_params", json!({"fee": "= context.orderNr * 2"}), "");
+    formula["ce_task"][0]["binding"]["script"]["set_context"] = json!({"orderNo": 1});
+    assert_eq!(findings(&with_base(formula)), ["misspelled-name ce_task[1].binding"]);
+}
+
+#[test]
+fn names_that_nothing_sets_where_all_writes_are_known() {
+    let at = "ce_response[1].exact_text";
+    let set = || json!({"orderNo": 1});
+    let good = || scripted("set_context", set(), "{{orderNo}} {{context.mcp.finalAnswer}} {{pending_action_runtime_status}}");
+    expect(scripted("set_context", set(), "{{customer}}"), &[&format!("unset-variable {at}")], good());
+    expect(scripted("set_context", set(), "{{context.customer.name}}"), &[&format!("unknown-context-path {at}")], good());
+    let condition = |path: &str| {
+        let mut tables = good();
+        tables["ce_rule"] = json!([rule(3, [PRE, "LOAN", "ANY"], ["JSON_PATH", path], ["SET_INPUT_PARAM", "a:1"])]);
+        tables
+    };
+    let unknown = ["unknown-context-path ce_rule[3].match_pattern"];
+    expect(condition("$.context.customer != null"), &unknown, condition("$.context.orderNo != null"));
+    // Whatever else may write leaves names unknown: a service, another task, a formula in place of an object.
+    let text = "{{customer}} {{context.customer.name}}";
+    let mut by_service = scripted("set_context", set(), text);
+    by_service["ce_task"][0]["binding"] = json!({"http": {"url": "https://a.example/"}});
+    let mut by_task = scripted("set_context", set(), text);
+    by_task["ce_task"][0]["task"] = "orders:other".into();
+    for open in [by_service, by_task, scripted("set_context", json!("= input"), text)] {
+        assert_eq!(findings(&with_base(open)), [""; 0]);
+    }
 }
 
 #[test]

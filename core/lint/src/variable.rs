@@ -7,7 +7,8 @@ use convengine_config::{Issue, TABLES, TableRow};
 use convengine_text::template::Template;
 
 use super::context::LintContext;
-use super::known_paths::{KnownPaths, VIEW_MEMBERS, find_similar};
+use super::known_paths::{KnownPaths, VIEW_MEMBERS, find_similar, is_engine_name};
+use super::misspelling;
 
 /// Names of every template, besides the session view.
 const COMMON_NAMES: [&str; 22] = [
@@ -71,19 +72,24 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
             let Ok(template) = Template::compile(&row.text(column.name).unwrap_or_default()) else { continue };
             let is_prompt = column.meaning == Some(Meaning::Template(TextUse::Prompt));
             findings.extend(template.names().filter_map(|name| {
-                check_variable(row, column.name, name, &own, is_prompt).or_else(|| check_unset(context, row, column.name, name, &own))
+                check_variable(row, column.name, name, &own, is_prompt)
+                    .or_else(|| check_misspelled(context, row, column.name, name, &own))
+                    .or_else(|| check_unset(context, &facts, row, column.name, name, &own))
             }));
         }
     }
 }
 
-/// Returns the names that the configuration defines: extracted fields, and parameters that rules set. Any word of the value of a rule may
-/// be such a name, as those of a path may.
-fn defined_names(context: &LintContext<'_>, facts: &KnownPaths) -> BTreeSet<String> {
+/// Returns the names that the configuration defines: extracted fields, and what rules, scripts and known replies of tasks set. Any word of
+/// the value of a rule may be such a name, as those of a path may.
+fn defined_names(context: &LintContext<'_>, facts: &KnownPaths<'_>) -> BTreeSet<String> {
     let mut own = facts.properties.clone();
     for rule in &context.rules {
         let words = rule.value.split(|character: char| !(character.is_alphanumeric() || character == '_'));
         own.extend(words.filter(|it| !it.is_empty()).map(str::to_owned));
+    }
+    for written in [&context.written.params, &context.written.context] {
+        own.extend(written.names().map(str::to_owned));
     }
     own
 }
@@ -119,16 +125,46 @@ fn check_variable(row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<S
     warning("unknown-variable", format!("write {similar}"))
 }
 
-/// Reports a name in the text of a response that nothing sets. Tasks and extensions may set any.
-fn check_unset(context: &LintContext<'_>, row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<String>) -> Option<Issue> {
+/// Reports a name that is nearly one that is set. A name without a root is looked up in texts of responses only: prompts and progress
+/// messages have names of their own.
+fn check_misspelled(context: &LintContext<'_>, row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<String>) -> Option<Issue> {
     let first = name.split('.').next()?;
-    let is_open = context.has_tasks || ["ce_pending_action", "cv_extension"].iter().any(|table| !context.rows(table).is_empty());
-    let is_set = own.contains(first) || VIEW_MEMBERS.iter().map(|it| it.0).chain(COMMON_NAMES).chain(RESPONSE_NAMES).any(|it| it == first);
-    (column == "exact_text" && !is_open && !is_set).then(|| {
+    let places = [&context.written.params, &context.written.context];
+    let is_written = places.iter().any(|it| it.member(first).is_some());
+    let is_looked_up = column == "exact_text" && !is_view_name(first) && (is_written || !own.contains(first));
+    let bare = if is_looked_up { places.to_vec() } else { Vec::new() };
+    misspelling::check_name(context, row, column, name, &bare)
+}
+
+/// Reports a name in the text of a response that nothing sets. Tasks and extensions may set any, unless they say what they set.
+fn check_unset(
+    context: &LintContext<'_>,
+    facts: &KnownPaths<'_>,
+    row: &TableRow<'_>,
+    column: &str,
+    name: &str,
+    own: &BTreeSet<String>,
+) -> Option<Issue> {
+    if column != "exact_text" || context.written.is_open {
+        return None;
+    }
+    let mut parts = name.split('.').skip_while(|part| *part == "session");
+    let first = parts.next()?;
+    let reason = format!("nothing sets '{name}', which then renders as empty text");
+    let member = parts.next().filter(|_| first == "context");
+    if member.is_some_and(|member| facts.is_unset_member(member)) {
+        let hint = "correct the name, or set it first";
+        return Some(Issue::warning(row.path(column), reason, hint).with_rule("unknown-context-path"));
+    }
+    (!own.contains(first) && !is_view_name(first) && !is_engine_name(first)).then(|| {
         let hint = format!("write inputParams.{name} if clients send it, or correct the name");
-        Issue::warning(row.path(column), format!("nothing sets '{name}', which then renders as empty text"), hint)
-            .with_rule("unset-variable")
+        Issue::warning(row.path(column), reason, hint).with_rule("unset-variable")
     })
+}
+
+/// Whether the text of a response has a name, whatever the configuration sets.
+fn is_view_name(name: &str) -> bool {
+    VIEW_MEMBERS.iter().map(|it| it.0).chain(COMMON_NAMES).chain(RESPONSE_NAMES).any(|it| it == name)
 }
 
 #[cfg(test)]

@@ -31,6 +31,26 @@ impl Pack {
         of_rules.chain(self.task_issues()).chain(self.unused_task_issues()).collect()
     }
 
+    /// Returns what lint of the tables may know beside them: the scripted replies of tasks, the JSON of the fake service, and the
+    /// parameters of the messages as `set_params`.
+    ///
+    /// ```
+    /// use convengine_pack::Pack;
+    ///
+    /// let pack = Pack::parse(r#"{"name": "p", "tasks": {"orders:cancel": {"set_context": {"orderNo": "C-4711"}}}}"#)?;
+    /// assert_eq!(pack.known_replies()[0]["set_context"]["orderNo"], "C-4711");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn known_replies(&self) -> Vec<Value> {
+        let of_turns = self.turns.iter().flat_map(|turn| &turn.answers).map(|answer| &answer.reply);
+        let of_service =
+            self.http.iter().flat_map(|rule| std::iter::once(&rule.json).chain(rule.sequence.iter().map(|answer| &answer.json)));
+        let sent = self.turns.iter().filter_map(|turn| turn.request.as_ref()?.body.get("inputParams"));
+        let mut replies: Vec<Value> = self.tasks.values().chain(of_turns).chain(of_service).cloned().collect();
+        replies.extend(sent.map(|params| json!({"set_params": params})));
+        replies
+    }
+
     /// Reports tasks that rows call and that neither the pack nor a row of `ce_task` carries out.
     fn task_issues(&self) -> Vec<Issue> {
         let tables = self.tables.to_normalized();
@@ -166,6 +186,18 @@ mod tests {
                 "unknown-task ce_pending_action[4].bean_name",
             ]
         );
+    }
+
+    #[test]
+    fn replies_are_known_from_scripts_services_and_messages() {
+        let pack = Pack::parse(
+            r#"{"name": "p", "tasks": {"a:b": {"set_context": {"one": 1}}},
+                "http": [{"path_prefix": "/", "json": {"set_params": {"two": 2}}, "sequence": [{"json": {"set_params": {"three": 3}}}]}],
+                "turns": [{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "a", "inputParams": {"four": 4}}},
+                    "answers": [{"task": "a:b", "reply": {"set_context": {"five": 5}}}]}]}"#,
+        );
+        let replies = json!(pack.unwrap().known_replies()).to_string();
+        assert!(["one", "two", "three", "four", "five"].iter().all(|name| replies.contains(name)), "{replies}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub fn find_issues(pack: &Pack) -> Vec<Issue> {
         return document::find_issues(pack);
     }
     let (config, issues) = pack.compile();
-    let found = convengine_core::lint::check(&pack.tables, config.settings.profile, &issues);
+    let found = convengine_core::lint::check_with_replies(&pack.tables, config.settings.profile, &issues, &pack.known_replies());
     issues.into_iter().chain(found).chain(pack.script_issues()).map(Issue::from).collect()
 }
 

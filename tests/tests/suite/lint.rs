@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::harness::TestEnv;
 
 /// The packs of `packs/lint` with their findings; errors are marked.
-const EXPECTED: [(&str, &[&str]); 9] = [
+const EXPECTED: [(&str, &[&str]); 10] = [
     (
         "connection_transfer",
         &[
@@ -92,6 +92,15 @@ const EXPECTED: [(&str, &[&str]); 9] = [
             "!schema-without-extractor ce_output_schema[1].intent_code",
             "write-never-confirmed ce_mcp_tool[1].tool_code",
             "write-never-confirmed ce_mcp_tool[2].tool_code",
+        ],
+    ),
+    (
+        "refill_misspelled",
+        &[
+            "misspelled-name ce_rule[2].match_pattern",
+            "misspelled-name ce_response[1].exact_text",
+            "misspelled-name ce_response[2].exact_text",
+            "misspelled-name ce_task[1].binding",
         ],
     ),
 ];

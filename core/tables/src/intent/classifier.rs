@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::collision::code_to_words;
 use crate::audit::Stage;
+use crate::pending_action::ActionRuntime;
 use crate::step_context::StepContext;
 
 /// The reason of the question which of two intents is meant.
@@ -24,7 +25,8 @@ pub enum Classification<'c> {
 }
 
 /// Classifies the message: the first matching pattern row decides if all matching rows agree on the intent; if none matches, the
-/// classifier, then the row of the most similar example.
+/// classifier, then the row of the most similar example. Between two intents the user is asked if examples are close, and if patterns
+/// match both and the configuration says so.
 pub async fn classify<'c>(cx: &mut StepContext<'c>) -> Classification<'c> {
     let was_asked = cx.session.clarification.as_ref().is_some_and(|clarification| clarification.reason.as_deref() == Some(QUESTION_REASON));
     if was_asked {
@@ -58,16 +60,21 @@ async fn classify_by_rows<'c>(cx: &mut StepContext<'c>) -> Result<Option<&'c Cla
         .begin_explanation("classifier")
         .map(|explanation| explanation.with_candidates(config.classifiers.candidates(text.as_deref().unwrap_or_default())));
     if intents.len() > 1 {
+        // While an action is offered, the next yes is for that, and no second question is asked.
+        let may_ask = config.intent_resolver.asks_on_collision && !ActionRuntime::from_session(&cx.session).is_open();
+        let two = first_of_two(&hits).filter(|_| may_ask);
         if let Some(explanation) = explanation {
-            explanation
-                .with_subject(json!({"collision": intents}))
-                .record(&cx.effects, "rows of several intents match, so that none decides");
+            let verdict = match two {
+                Some(_) => "rows of two intents match: the user is asked which is meant",
+                None => "rows of several intents match, so that none decides",
+            };
+            explanation.with_subject(json!({"collision": intents})).record(&cx.effects, verdict);
         }
         cx.audit(
             Stage::IntentClassifierCollision,
             |session| payload!({"userText": session.user_text, "matchedIntents": intents, "matchedByRule": intents_by_rule(&hits)}),
         );
-        return Ok(None);
+        return two.map_or(Ok(None), Err);
     }
     if let Some(first) = hits.first() {
         if let Some(mut explanation) = explanation {
@@ -106,6 +113,13 @@ async fn classify_by_rows<'c>(cx: &mut StepContext<'c>) -> Result<Option<&'c Cla
         );
     }
     Ok(similar)
+}
+
+/// The first row of each intent, if the rows have exactly two.
+fn first_of_two<'c>(hits: &[&'c Classifier]) -> Option<[&'c Classifier; 2]> {
+    let first = hits.first()?;
+    let second = hits.iter().find(|hit| hit.intent != first.intent)?;
+    hits.iter().all(|hit| hit.intent == first.intent || hit.intent == second.intent).then_some([*first, *second])
 }
 
 /// Asks the classifier that has learned from the rows of type EXAMPLE. The error is two rows that are too close.
@@ -211,7 +225,23 @@ fn cosine_similarity(a: &[f64], b: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::cosine_similarity;
+    use convengine_config::Classifier;
+
+    use super::{cosine_similarity, first_of_two};
+
+    #[test]
+    fn two_intents_are_told_from_one_and_from_three() {
+        let rows: Vec<Classifier> = [(1, "HOURS"), (2, "REFILL"), (3, "HOURS"), (4, "PRICES")]
+            .into_iter()
+            .map(|(id, intent)| Classifier { id, intent: intent.to_owned(), state: "ANY".to_owned() })
+            .collect();
+        let ids = |hits: &[usize]| {
+            let hits: Vec<&Classifier> = hits.iter().map(|at| &rows[*at]).collect();
+            first_of_two(&hits).map(|two| two.map(|row| row.id))
+        };
+        assert_eq!((ids(&[0, 2, 1]), ids(&[1, 0])), (Some([1, 2]), Some([2, 1])));
+        assert_eq!((ids(&[]), ids(&[0, 2]), ids(&[0, 1, 3])), (None, None, None));
+    }
 
     #[test]
     fn similarity_is_the_cosine() {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use facts::Facts;
-pub use params::is_flag_set;
+pub use params::{RESERVED_KEYS, is_flag_set};
 pub use schema_facts::SchemaFacts;
 pub use step_info::{StepExit, StepInfo};
 

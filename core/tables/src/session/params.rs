@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Session;
 
 /// Engine keys that a client may not set; a trailing `*` matches any suffix.
-const RESERVED_KEYS: [&str; 62] = [
+pub const RESERVED_KEYS: [&str; 62] = [
     "standalone_query",
     "resolved_user_input",
     "dialogue_act",

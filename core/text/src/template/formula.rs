@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::evaluate::TemplateEvaluator;
 use super::expression::TemplateExpr;
 use super::parse::{Grammar, parse_expression, unexpected_error};
+use super::variables::collect_expression_variables;
 use crate::scanner::CharScanner;
 use crate::value::FORMULA;
 
@@ -21,6 +22,11 @@ impl Formula {
         let mut scan = CharScanner::new(source);
         let read = parse_expression(&mut scan, Grammar::Inner)?;
         if scan.rest.is_empty() { Ok(Formula(read)) } else { Err(unexpected_error(&scan)) }
+    }
+
+    /// Returns the dotted paths that the formula reads, sorted.
+    pub fn names(&self) -> Vec<String> {
+        collect_expression_variables(&self.0)
     }
 
     /// Evaluates the formula. Arithmetic uses decimals of 15 digits, so that 1 / 2 is 0.5 and never 0.
@@ -66,6 +72,12 @@ mod tests {
         ] {
             assert_eq!(value(source), Ok(expected), "{source}");
         }
+    }
+
+    #[test]
+    fn names_are_the_paths_that_are_read() {
+        let formula = Formula::compile("context.price * n > args['limit'].max ? #numbers.abs(fee) : 0").unwrap();
+        assert_eq!(formula.names(), ["args.limit.max", "context.price", "fee", "n"]);
     }
 
     #[test]

@@ -14,6 +14,13 @@ pub(super) fn collect_variables(nodes: &[TemplateNode]) -> Vec<String> {
     reader.found.into_iter().collect()
 }
 
+/// Returns the dotted paths that an expression reads.
+pub(super) fn collect_expression_variables(expr: &TemplateExpr) -> Vec<String> {
+    let mut reader = VariableCollector::default();
+    reader.visit_expr(expr);
+    reader.found.into_iter().collect()
+}
+
 /// Returns whether any expression reads a variable or a part of it.
 pub(super) fn is_variable_read(nodes: &[TemplateNode], name: &str) -> bool {
     let first = |path: &String| path.split('.').next() == Some(name);

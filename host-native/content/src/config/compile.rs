@@ -43,16 +43,16 @@ pub fn compile_tables(tables: Tables, settings: &Value, dialect: Dialect, earlie
     Compiled { config, issues, reuse }
 }
 
-/// Returns the issues of compiling and linting the authors' rows of a database.
+/// Returns the issues of compiling and linting the authors' rows of a database. `replies` are known replies of their tasks.
 ///
 /// # Errors
 /// The failure of the database.
-pub async fn lint_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<Vec<Issue>> {
+pub async fn lint_database(connection: &mut Connection, settings: &Value, replies: Vec<Value>) -> sqlx::Result<Vec<Issue>> {
     let tables = storage::config::load_tables(connection).await?;
     let (dialect, settings) = (dialect(connection, settings), settings.clone());
     let check = move || {
         let (config, mut issues) = Config::compile(&tables, &settings);
-        issues.extend(lint::check(&tables, config.settings.profile, &issues));
+        issues.extend(lint::check_with_replies(&tables, config.settings.profile, &issues, &replies));
         issues.extend(sql::lint::check(&tables, dialect));
         issues.extend(mcp::catalog::lint(|it| config.source_rows(it), |it| names_command(&settings, it)));
         issues

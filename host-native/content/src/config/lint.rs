@@ -99,7 +99,7 @@ pub async fn lint_database(database: &DatabaseConfig, context: CheckContext<'_>)
     let unusable = |it: sqlx::Error| storage::database_failure(database, &it);
     let mut connection = storage::connect(database, false).await?;
     connection.begin_read().await.map_err(unusable)?;
-    let mut rows = compile::lint_database(&mut connection, context.tree).await.map_err(unusable)?;
+    let mut rows = compile::lint_database(&mut connection, context.tree, Vec::new()).await.map_err(unusable)?;
     if context.has_no_model {
         let tables = storage::config::load_tables(&mut connection).await.map_err(unusable)?;
         rows.extend(find_model_calls(&tables, context.tree));

@@ -81,7 +81,7 @@ fn check_pack(text: &str) -> FuzzResult {
 /// Runs the first turns; returns a description of their outcomes.
 fn run_pack(pack: &Pack) -> FuzzResult {
     let (config, issues) = Config::compile(&pack.tables, &pack.settings);
-    let hints = lint::check(&pack.tables, config.settings.profile, &issues);
+    let hints = lint::check_with_replies(&pack.tables, config.settings.profile, &issues, &pack.known_replies());
     let config = Arc::new(config);
     let (mut scripted, mut conversations) = (Scripted::from_pack(pack), Conversations::default());
     let mut kinds = vec![

@@ -1,5 +1,5 @@
 //! Classifies the dialogue act: by patterns, by a model, or by both, with a guard over the model. (docs/spec/pipeline.md#2.6)
-//! Reads: settings, message, history. Writes: `dialogue_act*`, standalone query; everything when the act is RESET. Waits for: llm.
+//! Reads: settings, message, history, the open pending action. Writes: `dialogue_act*`, standalone query; everything when the act is RESET. Waits for: llm.
 
 use convengine_config::{DialogueAct, DialogueActMode, DialogueActs, Phase};
 use convengine_text::json::schema::counterpart;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{StepOutcome, reset};
 use crate::audit::Stage;
 use crate::llm;
+use crate::pending_action::ActionRuntime;
 use crate::rules;
 use crate::session::Session;
 use crate::step_context::StepContext;
@@ -84,8 +85,22 @@ fn read_act(cx: &StepContext<'_>) -> Option<DialogueAct> {
     let is_short = session.text().split_whitespace().nth(MAX_SPOKEN_WORDS).is_none();
     // What is short may be said in any language; more words are read in one, because each costs.
     let locale = consent_locale(session).or_else(|| (!is_short).then(|| session.locale()));
-    let consent = acts.read_consent(session.text(), locale);
+    let offer = offer_names(cx);
+    let consent = acts.read_consent_to(session.text(), locale, &offer.iter().map(String::as_str).collect::<Vec<&str>>());
     consent.or_else(|| if is_short { acts.read_command(session.text(), session.locale()) } else { None })
+}
+
+/// The names of the pending action that is offered: an answer may repeat their words.
+fn offer_names(cx: &StepContext<'_>) -> Vec<String> {
+    let (session, runtime) = (&cx.session, ActionRuntime::from_session(&cx.session));
+    if !runtime.is_open() {
+        return Vec::new();
+    }
+    let rows = cx.config.pending_actions.eligible(&session.intent, &session.state);
+    let row = rows.into_iter().find(|row| row.reference == runtime.reference());
+    let description = row.and_then(|row| row.description.clone());
+    let key = runtime.key().map(str::to_owned).or_else(|| row.and_then(|row| row.key.clone()));
+    key.into_iter().chain(description).collect()
 }
 
 /// The language in which consent is read: that of the client, else any; while values are collected, a word of another language is an answer.

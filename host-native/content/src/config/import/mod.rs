@@ -137,7 +137,7 @@ pub async fn lint_pack(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Fail
     if !problems.is_empty() {
         return Err(Failure::check_failed(problems));
     }
-    compile::lint_database(&mut connection, settings).await.map_err(database_failure)
+    compile::lint_database(&mut connection, settings, pack.known_replies()).await.map_err(database_failure)
 }
 
 /// Replaces the rows of tables in the caller's transaction; returns a line for each problem that prevents it.
