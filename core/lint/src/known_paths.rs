@@ -214,6 +214,12 @@ impl<'g> KnownPaths<'g> {
         }
     }
 
+    /// Whether a path begins with a fact of the turn, as a condition of the type `JSON_PATH` reads it.
+    pub fn is_fact(&self, path: &str) -> bool {
+        let first = path.split('.').next().unwrap_or_default();
+        VIEW_MEMBERS.iter().chain(&OTHER_FACTS).any(|it| it.0 == first)
+    }
+
     fn known_root_type(&self, name: &str) -> KnownType {
         if let Some((_, known)) = VIEW_MEMBERS.iter().chain(&OTHER_FACTS).find(|it| it.0 == name) {
             return *known;

@@ -108,6 +108,9 @@ fn conditions_on_unknown_paths() {
     ] {
         expect(condition(bad), &[&format!("{rule} {at}")], condition(good));
     }
+    let of_context =
+        |path: &str| json!({"ce_rule": [rule(3, [PRE, "LOAN", "ANY"], ["CONTEXT_JSON_PATH", path], ["SET_INPUT_PARAM", "a:1"])]});
+    expect(of_context("$.inputParams.n"), &[&format!("unknown-context-path {at}")], of_context("$.mcp"));
     // An extracted field is in the context.
     let mut collected = condition("$[?(@.confidence >= 0.6)]");
     let schema = scoped(json!({"schema_id": 1, "json_schema": {"properties": {"confidence": {}}}, "priority": 1}), "LOAN", "ANY");

@@ -131,11 +131,14 @@ fn the_mistakes_of_published_configurations_are_found() {
 }
 
 #[test]
-fn the_demo_has_no_finding_but_the_loop_that_the_lab_shows() {
+fn the_demo_has_no_finding_but_those_that_the_lab_shows() {
     let env = TestEnv::new();
     for file in fs::read_dir(root().join("tests/packs/demo")).unwrap() {
         let name = file.unwrap().file_name().into_string().unwrap();
-        let expected: &[&str] = if name == "rule_lab.json" { &["rule-loop ce_rule[30].action_value"] } else { &[] };
+        let expected: &[&str] = match name.as_str() {
+            "rule_lab.json" => &["unknown-context-path ce_rule[5].match_pattern", "rule-loop ce_rule[30].action_value"],
+            _ => &[],
+        };
         assert_eq!(lint(&env, &format!("packs/demo/{name}")), (0, expected.iter().map(|it| (*it).to_owned()).collect()), "{name}");
     }
 }
