@@ -359,6 +359,10 @@ impl IntentTrigger {
         let is_shared = |kind: &&TypeValues| kind.is_reduced || kind.found.iter().any(|item| !is_alone || values.is_taken(&item.range));
         let is_mentioned = |item: &EntityMatch| view.is_only_mentioned_for(data, &self.text, &item.range);
         let new_value = |value: Value, range: Option<Range<usize>>| TriggerValue { value, range, source: "entity", is_named: is_alone };
+        // Of two days in one message nothing says which is meant, so the slot asks.
+        if is_alone && values.different_days(data, entity).len() > 1 {
+            return None;
+        }
         if let Some(kind) = kind.filter(is_shared) {
             let first = kind.found.iter().find(|it| !values.is_taken(&it.range) && !is_mentioned(it))?;
             return Some(new_value(first.value.clone()?, Some(first.range.clone())));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use convengine_config::flow::document::EntityData;
 use convengine_text::variable_path::VariablePath;
 use convengine_turn::{Candidate, Verdict};
-use convengine_understanding::entity::EntityMatch;
+use convengine_understanding::entity::{Entity, EntityMatch};
 use serde_json::{Value, json};
 
 use super::intent_slots::IntentSlot;
@@ -121,6 +121,26 @@ impl SlotValues {
         let mut free = self.found_of_type(data).iter().filter(|it| !self.is_taken(&it.range));
         let first = free.next()?;
         free.all(|it| it.value == first.value).then_some(first)
+    }
+
+    /// Whether no other slot has the type of this one, and words name no value for it.
+    pub(super) fn is_sole_slot(&self, data: &EntityData) -> bool {
+        let key = data.type_key();
+        self.named(data).is_none() && self.slots.iter().filter(|it| it.entity == key).count() < 2
+    }
+
+    /// The different days that a message has for a slot of a day or moment and that no slot takes; none for other types.
+    pub(super) fn different_days(&self, data: &EntityData, entity: &Entity) -> Vec<Value> {
+        let mut days: Vec<Value> = Vec::new();
+        if !matches!(entity, Entity::Several(_)) && matches!(entity.kind(), "@date" | "@datetime") {
+            let free = self.found_of_type(data).iter().filter(|it| !self.is_taken(&it.range));
+            for day in free.filter_map(|it| it.value.as_ref()) {
+                if !days.contains(day) {
+                    days.push(day.clone());
+                }
+            }
+        }
+        days
     }
 
     /// The values of a slot's type, from left to right.

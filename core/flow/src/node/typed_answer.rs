@@ -56,6 +56,13 @@ impl Turn<'_> {
             found?;
             return if self.view().is_slot_redacted(data) { Ok(None) } else { Err(alternatives) };
         }
+        // "Thursday I have school, Friday at ten": of two days in one answer nothing says which is meant.
+        if values.is_sole_slot(data) && !has_denied && found.is_ok() {
+            let several = values.different_days(data, entity);
+            if several.len() > 1 {
+                return if self.view().is_slot_redacted(data) { Ok(None) } else { Err(several) };
+            }
+        }
         let free = || values.only_free(data).filter(|candidate| is_list || !is_denied(candidate)).and_then(|it| it.value.clone());
         let value = match values.named(data).cloned() {
             Some(named) => Some(named),
