@@ -42,10 +42,11 @@ impl SessionView<'_, '_> {
         if !DAYS_AND_TIMES.iter().any(|it| key.starts_with(*it)) {
             return None;
         }
-        let kinds = DAYS_AND_TIMES.into_iter().filter_map(Entity::from_system_name);
-        let places: Vec<Range<usize>> =
-            kinds.flat_map(|entity| entity.find_all(text, self.extraction_context())).map(|it| it.range).collect();
-        read_mention(text, part, &places, &self.state.locale)
+        let find_values = || {
+            let kinds = DAYS_AND_TIMES.into_iter().filter_map(Entity::from_system_name);
+            kinds.flat_map(|entity| entity.find_all(text, self.extraction_context())).map(|it| it.range).collect()
+        };
+        read_mention(text, part, find_values, &self.state.locale)
     }
 
     /// Whether one of the slots of an intent takes what a message only tells of: its direction asks for it, or else the words of its

@@ -19,12 +19,12 @@ pub enum Mention {
     Absence,
 }
 
-/// Reads whether a message only tells of a day or a time at `part`, in bytes. `values` are the places of all its days and times, whose words
-/// say nothing about each other.
+/// Reads whether a message only tells of a day or a time at `part`, in bytes. `find_values` returns the places of all its days and times,
+/// whose words say nothing about each other; it is called where the message has a word that may tell of one.
 ///
 /// A clause says it of the values in it: of "I was there on 3 March and would like to come on 5 May", only of the first. In a language whose
 /// words are not known, English words say nothing.
-pub fn read_mention(text: &str, part: &Range<usize>, values: &[Range<usize>], locale: &str) -> Option<Mention> {
+pub fn read_mention(text: &str, part: &Range<usize>, find_values: impl FnOnce() -> Vec<Range<usize>>, locale: &str) -> Option<Mention> {
     let language = language_of(locale);
     let is_known = locale.split(['-', '_']).next().is_some_and(|it| it.eq_ignore_ascii_case(language.language.code));
     if !is_known {
@@ -32,6 +32,11 @@ pub fn read_mention(text: &str, part: &Range<usize>, values: &[Range<usize>], lo
     }
     let words = &language.mentions;
     let tokens = split_tokens(text);
+    let occur = |phrases: &Phrases| (0..tokens.len()).any(|at| phrases.read(&tokens, at).is_some());
+    if ![&words.absences, &words.stays, &words.last_times, &words.pasts].into_iter().any(occur) {
+        return None;
+    }
+    let values = &find_values();
     let message = Message { tokens: &tokens, value_tokens: mark_values(&tokens, part, values), language };
     let clause = message.clause_of(part)?;
     let has = |phrases: &Phrases, part: &Range<usize>| !message.find(phrases, part).is_empty();
@@ -220,7 +225,7 @@ mod tests {
                 other => plain.push(other),
             }
         }
-        let name = |place: &Range<usize>| match read_mention(&plain, place, &places, locale) {
+        let name = |place: &Range<usize>| match read_mention(&plain, place, || places.clone(), locale) {
             Some(Mention::Past) => "past",
             Some(Mention::EarlierEvent) => "earlier",
             Some(Mention::Absence) => "absence",
