@@ -3,7 +3,7 @@
 //! Clients may send any parameter, and tasks may set any name. So a name is reported only when a known one is near.
 
 use convengine_config::flow::shape::{Meaning, TextUse};
-use convengine_config::{Issue, RuleAction, TABLES, TableRow};
+use convengine_config::{Issue, TABLES, TableRow};
 use convengine_text::template::Template;
 use convengine_understanding::entity::edit_distance;
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
         findings.extend(read.filter_map(|name| check_name(context, row, "binding", name, &bare)));
     }
     for rule in &context.rules {
-        if let RuleAction::SetJson { source, .. } = &rule.action {
+        if let Some(source) = rule.action.source_path() {
             findings.extend(check_paths(context, &rule.row, "action_value", source));
         }
     }

@@ -106,16 +106,14 @@ impl Written {
     }
 
     fn add_action(&mut self, action: &RuleAction) {
-        match action {
-            RuleAction::SetInputParam(values) => values.iter().for_each(|(name, value)| self.params.insert(name).insert_value(value)),
-            RuleAction::SetJson { key, source, .. } => {
-                self.params.insert(key);
-                self.add_sources(paths_of(source).iter().map(String::as_str));
+        for (key, value) in action.set_params() {
+            let written = self.params.insert(key);
+            if let Some(value) = value {
+                written.insert_value(value);
             }
-            RuleAction::GetContext(key) | RuleAction::GetSchemaJson(key) | RuleAction::GetSession(key) => {
-                self.params.insert(key);
-            }
-            RuleAction::SetIntent(_) | RuleAction::SetState(_) | RuleAction::SetDialogueAct(_) | RuleAction::SetTask(_) => {}
+        }
+        if let Some(source) = action.source_path() {
+            self.add_sources(paths_of(source).iter().map(String::as_str));
         }
     }
 

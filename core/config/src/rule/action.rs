@@ -112,6 +112,23 @@ impl RuleAction {
         if let RuleAction::SetTask(task) = self { Some(task) } else { None }
     }
 
+    /// The parameters that it sets, with their values where the row has them.
+    pub fn set_params(&self) -> Vec<(&str, Option<&Value>)> {
+        match self {
+            RuleAction::SetInputParam(values) => values.iter().map(|(key, value)| (key.as_str(), Some(value))).collect(),
+            RuleAction::SetJson { key, .. }
+            | RuleAction::GetContext(key)
+            | RuleAction::GetSchemaJson(key)
+            | RuleAction::GetSession(key) => vec![(key, None)],
+            RuleAction::SetIntent(_) | RuleAction::SetState(_) | RuleAction::SetDialogueAct(_) | RuleAction::SetTask(_) => Vec::new(),
+        }
+    }
+
+    /// The path from which it copies a value, as written.
+    pub fn source_path(&self) -> Option<&str> {
+        if let RuleAction::SetJson { source, .. } = self { Some(source) } else { None }
+    }
+
     /// Whether it changes intent or state, or may.
     pub fn may_transition(&self) -> bool {
         self.target_intent().is_some() || self.target_state().is_some() || self.task().is_some()
