@@ -63,10 +63,15 @@ fn a_turn_executes_no_more_statements_than_its_budget() {
     let count_statements = || server.log().matches(STATEMENT).count();
     // The first conversation prepares statements and fills caches.
     play(0);
-    let before = count_statements();
-    (1..=10).for_each(play);
-    // The remainder is that of background tasks.
-    let statements = (count_statements() - before) / (10 * messages.len());
+    let mut counts = [0; 11];
+    for (conversation, count) in (1..).zip(&mut counts) {
+        let before = count_statements();
+        play(conversation);
+        *count = count_statements() - before;
+    }
+    // Background tasks have statements of their own in some of the conversations, in more of them on a busy machine.
+    counts.sort_unstable();
+    let statements = counts[counts.len() / 2] / messages.len();
     assert!(statements > 0, "no statement was logged");
     assert!(statements <= limit("statements_per_turn"), "{statements} statements a turn");
 }
