@@ -116,15 +116,16 @@ fn check_writes(outcome: &Outcome, whole: &Journal, answered: usize, why: Cancel
     Ok(())
 }
 
-/// Whether a row is the one before, but for a pending action that was carried out and is no longer named.
-fn closes_action(before: &turn::ConversationRow, after: &turn::ConversationRow) -> bool {
+/// Whether a row is the one before, but for a pending action that was carried out and is no longer named: what a failed turn may store.
+pub fn closes_action(before: &turn::ConversationRow, after: &turn::ConversationRow) -> bool {
     let without_action = |row: &turn::ConversationRow| {
         let mut row = turn::ConversationRow { updated_at: 0, ..row.clone() };
         Arc::make_mut(&mut row.context).shift_remove("pending_action_runtime");
         Arc::make_mut(&mut row.params).retain(|key, _| !["pending_action_key", "pending_action_task"].contains(&key.as_str()));
         row
     };
-    without_action(before) == without_action(after) && after.context["pending_action_runtime"]["status"] == "EXECUTED"
+    let is_carried_out = after.context.get("pending_action_runtime").is_some_and(|it| it["status"] == "EXECUTED");
+    is_carried_out && without_action(before) == without_action(after)
 }
 
 /// The session of a flow is at its root and waits for a message, except with a person; the attempt of a run that was being made has failed.

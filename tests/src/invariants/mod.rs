@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{EffectId, EffectResult, Journal, Reply, Request, Write};
+use convengine_corpus::checks::closes_action;
 use convengine_storage::turn::compress;
 
 use crate::simulate::fault::{Fault, Garbage, LONG_CHARS};
@@ -206,25 +207,27 @@ fn count_requests(run: &TurnRun, is: impl Fn(&Request) -> bool) -> usize {
     run.answered.iter().filter(|it| is(&it.effect.request)).count()
 }
 
-/// I7: a failed turn stores only the creation of the row, a requested reset, and the model calls.
+/// I7: a failed turn stores only the creation of the row, a requested reset, a pending action that was carried out, and the model calls.
 fn check_failed_turn(scene: &TurnUnderTest<'_>) -> Option<String> {
     let outcome = &scene.run.outcome;
     outcome.fault.as_ref()?;
     let loaded = scene.run.input.session.conversation.as_ref();
     let is_reset = outcome.writes.iter().any(|it| matches!(it, Write::Reset));
+    let mut is_carried_out = false;
     for write in &outcome.writes {
         match write {
             Write::LlmCall(_) | Write::Session { .. } | Write::Reset => {}
             Write::History(_) => return Some("it writes a row of the history".to_owned()),
             Write::Memory(_) => return Some("it writes a summary".to_owned()),
             Write::Conversation(row) => match loaded {
+                Some(loaded) if closes_action(loaded, row) => is_carried_out = true,
                 Some(loaded) if !is_reset && row != loaded => return Some("it changes the conversation's row".to_owned()),
                 None if !row.context.is_empty() && !is_reset => return Some("the row that it creates is not empty".to_owned()),
                 _ => {}
             },
         }
     }
-    let of_row = loaded.filter(|_| !is_reset).map(|it| (&it.context, &it.params));
+    let of_row = loaded.filter(|_| !is_reset && !is_carried_out).map(|it| (&it.context, &it.params));
     let stored = (&outcome.session.context, &outcome.session.params);
     of_row.is_some_and(|it| it != stored).then(|| "it changes the session".to_owned())
 }
