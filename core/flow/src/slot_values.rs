@@ -131,16 +131,17 @@ impl SlotValues {
 
     /// The different days that a message has for a slot of a day or moment and that no slot takes; none for other types.
     pub(super) fn different_days(&self, data: &EntityData, entity: &Entity) -> Vec<Value> {
-        let mut days: Vec<Value> = Vec::new();
-        if !matches!(entity, Entity::Several(_)) && matches!(entity.kind(), "@date" | "@datetime") {
-            let free = self.found_of_type(data).iter().filter(|it| !self.is_taken(&it.range));
-            for day in free.filter_map(|it| it.value.as_ref()) {
-                if !days.contains(day) {
-                    days.push(day.clone());
-                }
-            }
+        let is_day = !matches!(entity, Entity::Several(_)) && matches!(entity.kind(), "@date" | "@datetime");
+        if is_day { self.free_values(self.found_of_type(data)).into_iter().cloned().collect() } else { Vec::new() }
+    }
+
+    /// The different values among some that no slot takes.
+    pub(super) fn free_values<'v>(&self, found: &'v [EntityMatch]) -> Vec<&'v Value> {
+        let mut values: Vec<&Value> = Vec::new();
+        for item in found.iter().filter(|it| !self.is_taken(&it.range)) {
+            values.extend(item.value.as_ref().filter(|value| !values.contains(value)));
         }
-        days
+        values
     }
 
     /// The values of a slot's type, from left to right.

@@ -104,10 +104,7 @@ impl Turn<'_> {
         });
         let free_values = trigger.values.types.iter().flat_map(|kind| {
             let places = open.iter().filter(|slot| slot.own_value.is_none() && slot.entity == kind.entity).count();
-            let mut found: Vec<&Value> = Vec::new();
-            for item in kind.found.iter().filter(|it| !trigger.values.is_taken(&it.range)) {
-                found.extend(item.value.as_ref().filter(|value| !found.contains(value)));
-            }
+            let found = trigger.values.free_values(&kind.found);
             // Of "Thursday or Friday" no slot takes one.
             let count = if found.len() > places { 0 } else { found.len() };
             found.into_iter().take(count).map(|value| to_pending(None, &kind.entity, value.clone())).collect::<Vec<PendingValue>>()

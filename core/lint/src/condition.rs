@@ -6,7 +6,7 @@ use convengine_config::{Issue, TableRow};
 use convengine_text::json::path::{JsonPath, KnownType, Satisfiability};
 
 use super::context::LintContext;
-use super::known_paths::KnownPaths;
+use super::known_paths::{KnownPaths, is_fact};
 use super::misspelling;
 
 /// What the paths of a condition begin at.
@@ -62,7 +62,7 @@ fn check_condition(facts: &KnownPaths<'_>, row: &TableRow<'_>, column: &str, sou
             let rule = if is_in_context { "unknown-context-path" } else { "unknown-fact-path" };
             let reason = format!("unknown path '{path}', so the condition is {outcome}");
             let hint = match root {
-                Root::Context if facts.is_fact(&path) => "make it a JSON_PATH condition: this one sees the context alone".to_owned(),
+                Root::Context if is_fact(&path) => "make it a JSON_PATH condition: this one sees the context alone".to_owned(),
                 Root::Context => facts.suggest(&format!("context.{path}")),
                 Root::Turn => facts.suggest(&path),
             };

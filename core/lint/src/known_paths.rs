@@ -154,8 +154,13 @@ pub(super) fn engine_names() -> Vec<&'static str> {
 
 /// Whether the engine has a parameter, a context member or a fact of this name.
 pub(super) fn is_engine_name(name: &str) -> bool {
-    VIEW_MEMBERS.iter().chain(&OTHER_FACTS).any(|it| it.0 == name)
-        || ENGINE_PARAMS.iter().chain(&OTHER_PARAMS).chain(&CONTEXT_MEMBERS).any(|it| *it == name)
+    is_fact(name) || ENGINE_PARAMS.iter().chain(&OTHER_PARAMS).chain(&CONTEXT_MEMBERS).any(|it| *it == name)
+}
+
+/// Whether a path begins with a fact of the turn, as a condition of the type `JSON_PATH` reads it.
+pub(super) fn is_fact(path: &str) -> bool {
+    let first = path.split('.').next().unwrap_or_default();
+    VIEW_MEMBERS.iter().chain(&OTHER_FACTS).any(|it| it.0 == first)
 }
 
 /// The known paths of a configuration.
@@ -212,12 +217,6 @@ impl<'g> KnownPaths<'g> {
         } else {
             format!("write $.inputParams.{first} for a parameter or $.payload.{first} for a member of the answer")
         }
-    }
-
-    /// Whether a path begins with a fact of the turn, as a condition of the type `JSON_PATH` reads it.
-    pub fn is_fact(&self, path: &str) -> bool {
-        let first = path.split('.').next().unwrap_or_default();
-        VIEW_MEMBERS.iter().chain(&OTHER_FACTS).any(|it| it.0 == first)
     }
 
     fn known_root_type(&self, name: &str) -> KnownType {

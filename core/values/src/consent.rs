@@ -42,12 +42,8 @@ pub fn is_inquiry(text: &str, locale: &str) -> bool {
     is_question(text, locale) && asks && !has(&words.proposals)
 }
 
-/// Reads consent or refusal where nobody has said in which language: what all languages that know the words agree on.
-pub fn read_consent_in_any_language(text: &str) -> Option<Consent> {
-    read_consent_to_in_any_language(text, &[])
-}
-
-/// Reads consent or refusal to a proposal where nobody has said in which language. `proposal` is as for [`read_consent_to`].
+/// Reads consent or refusal to a proposal where nobody has said in which language: what all languages that know the words agree on. `proposal`
+/// is as for [`read_consent_to`].
 pub fn read_consent_to_in_any_language(text: &str, proposal: &[&str]) -> Option<Consent> {
     let tokens = split_tokens(text);
     if codes().any(|code| language_of(code).consent.questions.read(&tokens, 0).is_some()) {

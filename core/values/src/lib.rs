@@ -50,9 +50,7 @@ pub use self::commands::{
     COMMANDS, Command, Correction, are_alternatives, denied_parts, has_other_words, has_refusal, is_addition, is_part_denied, is_refused,
     read_command, read_correction, split_alternatives, without_refusals,
 };
-pub use self::consent::{
-    Consent, is_inquiry, is_question, read_consent, read_consent_in_any_language, read_consent_to, read_consent_to_in_any_language,
-};
+pub use self::consent::{Consent, is_inquiry, is_question, read_consent, read_consent_to, read_consent_to_in_any_language};
 pub use self::context::{Context, Direction};
 pub use self::currency::is_code as is_currency_code;
 pub use self::half_day::{is_bare_hour, says_afternoon};

@@ -254,7 +254,7 @@ impl<'c> Turn<'c> {
                 }
                 return Some(self.reject_answer(node, id, data, None));
             }
-            // "No idea" is no name.
+            // "No idea" must not become a name.
             if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) && is_ignorance(&text, &self.state.locale) {
                 return Some(self.reject_answer(node, id, data, None));
             }

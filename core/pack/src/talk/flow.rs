@@ -30,6 +30,16 @@ impl<'t> Document<'t> {
         }
     }
 
+    /// What the id is called where it is missing.
+    pub(super) fn id_name(self) -> &'static str {
+        match self {
+            Document::Assistant(_) => "the id of the assistant",
+            Document::Workflow(_) => "the id of the workflow graph",
+            Document::Chain(_) => "the slug of the chain",
+            Document::Agent(_) => "the id of the AI agent",
+        }
+    }
+
     /// The paths that start a session and that send an event to one, with the placeholder `${SESSION}` for its id.
     fn paths(self) -> (String, String) {
         match self {

@@ -168,23 +168,13 @@ impl<'t> Header<'t> {
                 rest.required("the file of the pack")?;
                 self.config = Some(rest);
             }
-            "program" if rest.text.starts_with("flow") => {
-                let (_, id) = rest.split_word();
-                self.document = Some(flow::Document::Assistant(id.required("the id of the assistant")?));
-            }
-            "program" if rest.text.starts_with("workflow") => {
-                let (_, id) = rest.split_word();
-                self.document = Some(flow::Document::Workflow(id.required("the id of the workflow graph")?));
-            }
-            "program" if rest.text.starts_with("chain") => {
-                let (_, slug) = rest.split_word();
-                self.document = Some(flow::Document::Chain(slug.required("the slug of the chain")?));
-            }
-            "program" if rest.text.starts_with("agent") => {
-                let (_, id) = rest.split_word();
-                self.document = Some(flow::Document::Agent(id.required("the id of the AI agent")?));
-            }
             "program" => {
+                let (kind, id) = rest.split_word();
+                if let Some(document) = flow::Document::from_word(kind.text, id.text) {
+                    id.required(document.id_name())?;
+                    self.document = Some(document);
+                    return Ok(());
+                }
                 let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
                 let unknown =
                     || rest.error("unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID, agent ID or chain SLUG");
